@@ -30,6 +30,7 @@ const warnings: ReadonlySet<RunEvent['kind']> = new Set([
   'leftovers',
   'unkillable',
   'guard-restarted',
+  'guard-lost',
   'missing-at-release',
 ]);
 

@@ -94,9 +94,13 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
       return `warning: ${which}: ${what}; ${rest}`;
     }
     case 'guard-restarted':
-      return `warning: ${which}: the guard process died; started another one`;
+      return `warning: ${which}: ${guardIs[event.how]}; started another one`;
+    case 'guard-lost':
+      return `warning: ${which}: ${guardIs[event.how]}; ending the command`;
     case 'never-started':
       return `lost: ${which}: ${reasonLine(event.reason)}: the command is not started`;
+    case 'unknown-start':
+      return `lost: ${which}: ${reasonLine('guard-lost')}: the command ${unknownStart}`;
     case 'killed':
       return `killed: ${which}: sent SIGKILL`;
     case 'clock-jumped': {
@@ -203,6 +207,10 @@ function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boole
   }
 }
 
+const guardIs = { died: 'the guard process died', silent: 'the guard process does not answer' };
+
+const unknownStart = 'may have been started: that is not known, and it is not started again';
+
 function causeLine(cause: StopReason): string {
   switch (cause.kind) {
     case 'lost':
@@ -236,7 +244,7 @@ function reasonLine(reason: RunLossReason): string {
         '(stopped, asleep, starved)'
       );
     case 'guard-lost':
-      return 'guard-lost: the guard process died, and the command could not be kept without it';
+      return 'guard-lost: no guard process was left, and no command runs without one';
     case 'masters-replaced':
       return 'masters-replaced: the local masters were removed, and later runs start others';
   }
@@ -247,7 +255,9 @@ function reasonLine(reason: RunLossReason): string {
  */
 function stopWord({ childExit, isKilled }: RunResult): string {
   const hasDiedOfIt =
-    childExit === null || (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
+    childExit === null ||
+    childExit.kind === 'unknown-exit' ||
+    (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
   return isKilled && hasDiedOfIt ? 'was killed' : 'was stopped';
 }
 
@@ -255,6 +265,7 @@ function stopWord({ childExit, isKilled }: RunResult): string {
 function stopLine(result: RunResult): string {
   const { cause, childExit } = result;
   if (childExit?.kind === 'never-started') return 'was not started';
+  if (childExit?.kind === 'unknown-start') return unknownStart;
   const word = cause.kind === 'lost' && cause.isLate ? 'had ended by then' : stopWord(result);
   return `${word}${childExit ? `: ${exitLine(childExit)}` : ''}`;
 }
@@ -269,6 +280,9 @@ function exitLine(exit: ChildExit): string {
       return 'not found';
     case 'not-executable':
       return exit.message;
+    case 'unknown-exit':
+    case 'unknown-start':
+      return 'how it ended is not known';
     case 'never-started':
       return 'never started';
   }

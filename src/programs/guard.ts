@@ -15,6 +15,7 @@ import { startCommand } from '../run/guard/command.ts';
 import { Guard } from '../run/guard/guard.ts';
 import {
   type Answer,
+  answerDescriptor,
   asLine,
   callerStreams,
   type Deadlines,
@@ -23,15 +24,15 @@ import {
   type GuardConfig,
   guardName,
   mostMsSince,
-  pipeDescriptor,
+  requestDescriptor,
   type StartPlan,
   type ToGuard,
+  type Until,
 } from '../run/guard/protocol.ts';
 import { KeptTree } from '../run/processes/kept-tree.ts';
 import { type Libc, loadLibc } from '../run/processes/libc.ts';
-import { processEntry } from '../run/processes/process-table.ts';
 import type { ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
-import { SeenTree, type SeenTreeParts } from '../run/processes/seen-tree.ts';
+import { SeenTree } from '../run/processes/seen-tree.ts';
 import { signalsThat } from '../run/signals.ts';
 import type { Signal } from '../run/supervisor.ts';
 import { createSystemClock, readingsNow } from '../system/clock.ts';
@@ -47,8 +48,6 @@ for (const signal of signalsThat(({ isIgnoredByGuard }) => isIgnoredByGuard)) {
 
 /** The interval at which ended orphans are reaped. */
 const reapMs = 1_000;
-/** The interval of looks at a tree that the kernel keeps for another process. */
-const lookMs = 200;
 
 const clock = createSystemClock();
 // Loaded before the first request: redlock-run would wait for it.
@@ -77,23 +76,29 @@ function obey({ id, ...request }: ToGuard): void {
       return answer();
     case 'start':
       return start(request.plan, answer);
-    case 'adopt':
-      adopt(request);
-      return answer();
     case 'relay':
       tree?.relay(request.signal);
       return answer();
     case 'stop':
+      if (isOver(request.until)) return answer({ isDropped: true });
+      answer();
       tree?.stop(request.signal);
-      return answer();
+      return;
     case 'count':
       return answer({ count: tree?.countAlive() ?? 0 });
     case 'kill':
-      void (tree?.kill() ?? Promise.resolve([])).then((unkillable) => answer({ unkillable }));
+      if (isOver(request.until)) return answer({ isDropped: true });
+      answer();
+      void (tree?.kill() ?? Promise.resolve([])).then((unkillable) =>
+        tell({ kind: 'killed', unkillable }),
+      );
       return;
-    case 'ping':
-      return answer();
   }
+}
+
+/** Whether redlock-run does by now itself what it has asked for. */
+function isOver({ readings, withinMs }: Until): boolean {
+  return mostMsSince(readings, readingsNow()) > withinMs;
 }
 
 function configure(wanted: GuardConfig): { readonly failure?: string } {
@@ -162,18 +167,6 @@ function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
   return new SeenTree({ root: command, command, others: [], callerSession: 0 });
 }
 
-/** Guards a command that runs already, as a child of redlock-run: its first guard has died. */
-function adopt(family: Pick<SeenTreeParts, 'root' | 'members' | 'others'>): void {
-  const callerSession = processEntry(process.pid)?.session;
-  libc?.leaveSession();
-  const seen = new SeenTree({ ...family, command: null, callerSession });
-  tree = seen;
-  leaveCaller();
-  seen.look();
-  guard?.begin();
-  setInterval(() => seen.look(), lookMs);
-}
-
 /** Closes the caller's streams and leaves its folder: from now on only the command uses them. */
 function leaveCaller(): void {
   for (const descriptor of callerStreams) closeSync(descriptor);
@@ -184,7 +177,7 @@ function leaveCaller(): void {
 
 function tell(message: FromGuard): void {
   try {
-    writeSync(pipeDescriptor, asLine(message));
+    writeSync(answerDescriptor, asLine(message));
   } catch {
     // redlock-run has ended, as the next read will show.
   }
@@ -194,7 +187,7 @@ function tell(message: FromGuard): void {
 function listen(onBytes: (bytes: Buffer) => void, onEnd: () => void): void {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   const next = () =>
-    read(pipeDescriptor, buffer, 0, buffer.length, null, (error, byteCount) => {
+    read(requestDescriptor, buffer, 0, buffer.length, null, (error, byteCount) => {
       if (error?.code === 'EAGAIN') return setTimeout(next, 10);
       if (error || byteCount === 0) return onEnd();
       onBytes(buffer.subarray(0, byteCount));

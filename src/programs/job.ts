@@ -106,7 +106,6 @@ class Job {
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
-    const { masterTimeoutMs, reserveMs } = settings;
     const registry = new ServerRegistry();
     this.#settings = settings;
     this.#replaced = replaced;
@@ -120,8 +119,7 @@ class Job {
     this.#masters = addresses.map(
       (address) => new RedisMaster(address, settings, registry, this.#clock),
     );
-    const lockSettings = { masterTimeoutMs, reserveMs };
-    this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
+    this.#redlock = new Redlock(this.#masters, this.#clock, settings, this.#tell);
     this.#enclosing = enclosingLockOf(settings, addresses, registry, this.#clock, this.#tell);
     this.#recorder = new Recorder(holderRecordOf(settings), settings.conflictExitCode, this.#clock);
   }
@@ -181,18 +179,20 @@ class Job {
   }
 
   #post: Run['post'] = () => {};
-
   #startGuard(libc: Libc): GuardClient {
     const { stopSignal, graceMs, marginMs } = this.#settings;
     return new GuardClient({
       supply: this.#guards,
-      config: { stopSignal, graceMs, slackMs: marginMs / 4, isForeground: this.#isForeground },
-      killAnswerMs: marginMs / 4,
+      config: { stopSignal, graceMs, slackMs: marginMs / 4 },
+      marginMs,
       libc,
       readingsNow,
-      onRestart: () => this.#tell({ kind: 'guard-restarted' }),
+      onRestart: (how) => this.#tell({ kind: 'guard-restarted', how }),
       onStopping: () => this.#post({ kind: 'lost', reason: 'suspended' }),
-      onFailure: () => this.#post({ kind: 'lost', reason: 'guard-lost' }),
+      onLost: (how) => {
+        this.#tell({ kind: 'guard-lost', how });
+        this.#post({ kind: 'lost', reason: 'guard-lost' });
+      },
     });
   }
 

@@ -11,8 +11,14 @@ import { type HolderRecord, parseValue } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import type { Finished, RunEvent } from './ports.ts';
+import {
+  type ChildExit,
+  hasRun,
+  type RunResult,
+  type Signal,
+  type StopReason,
+} from './run-result.ts';
 import { raisedAgain } from './signals.ts';
-import type { ChildExit, RunResult, Signal, StopReason } from './supervisor.ts';
 
 export interface ExitStatus {
   readonly code: number;
@@ -149,8 +155,7 @@ export class Recorder {
   /** The record of a run that held the lock for so many ms. */
   ofRun(claim: Claim, { result, waitMs, fence }: Finished, heldMs: number): string {
     const { childExit } = result;
-    const hasRun = childExit?.kind === 'exited' || childExit?.kind === 'signaled';
-    return this.#render(claim, result, waitMs, hasRun ? heldMs : null, fence);
+    return this.#render(claim, result, waitMs, hasRun(childExit) ? heldMs : null, fence);
   }
 
   /** The record of a run that did not acquire the lock. `cause`: why it was stopped, if it was. */

@@ -56,17 +56,24 @@ export type RunEvent =
   | { readonly kind: 'missing-at-release' }
   /** The lock was lost before the command was started: it never runs. */
   | { readonly kind: 'never-started'; readonly reason: RunLossReason }
+  /** The guard died in the middle of the start: it is not known whether the command was started. */
+  | { readonly kind: 'unknown-start' }
   | { readonly kind: 'killed' }
   /** The command has ended, and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
   /** These cannot be killed. The lock is not released, and expires after `remainingMs`. */
   | { readonly kind: 'unkillable'; readonly pids: readonly number[]; readonly remainingMs: number }
-  /** The guard died and another one has been started. */
-  | { readonly kind: 'guard-restarted' }
+  /** Before the command was started: another guard has been started. */
+  | { readonly kind: 'guard-restarted'; readonly how: GuardEnd }
+  /** While the command ran, which is ended now. */
+  | { readonly kind: 'guard-lost'; readonly how: GuardEnd }
   /** A master that refuses INFO or ROLE: it votes, and cannot be checked. */
   | { readonly kind: 'master-unidentified'; readonly master: string }
   /** Another clock ran ahead of ours: the machine slept, or its time was set. */
   | { readonly kind: 'clock-jumped'; readonly ms: number };
+
+/** It has died, or it does not answer although it could run. */
+export type GuardEnd = 'died' | 'silent';
 
 export type ReportRun = (event: RunEvent) => void;
 
@@ -74,6 +81,7 @@ export type ReportRun = (event: RunEvent) => void;
 export function reasonOfLoss(event: RunEvent): RunLossReason | null {
   if (event.kind === 'lost-at-release') return 'taken';
   if (event.kind === 'never-started') return event.reason;
+  if (event.kind === 'unknown-start') return 'guard-lost';
   return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
 }
 

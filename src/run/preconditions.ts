@@ -70,7 +70,7 @@ export function endedBefore(exit: ChildExit): Finished {
 /** The connection for commands and the one for subscriptions. */
 const perMaster = 2;
 /** The pipes of a start of the command and of a second guard, and a file that is read meanwhile. */
-const besides = 7;
+const besides = 8;
 
 /**
  * Whether a run may open as many files as it needs: without them it could neither start the command

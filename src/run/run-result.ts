@@ -11,6 +11,10 @@ export type ChildExit =
   | { readonly kind: 'signaled'; readonly signal: Signal }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'not-executable'; readonly message: string }
+  /** Its guard is lost, and with it how the command has ended or will end. */
+  | { readonly kind: 'unknown-exit' }
+  /** Its guard died in the middle of the start. `isAlive`: a process was found that it has left. */
+  | { readonly kind: 'unknown-start'; readonly isAlive: boolean }
   /** It was certainly not started: why the lock was lost before. */
   | { readonly kind: 'never-started'; readonly reason: RunLossReason };
 
@@ -53,4 +57,10 @@ export interface RunResult {
   readonly childExit: ChildExit | null;
   /** Whether SIGKILL was sent. */
   readonly isKilled: boolean;
+}
+
+/** Whether the command has run, or may have. */
+export function hasRun(childExit: ChildExit | null): boolean {
+  const ends = ['exited', 'signaled', 'unknown-exit', 'unknown-start'];
+  return childExit !== null && ends.includes(childExit.kind);
 }

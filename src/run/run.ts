@@ -11,6 +11,7 @@ import { type Finished, type RunParts, type RunSettings, timeLeftOf } from './po
 import {
   type Action,
   type Event,
+  graceOf,
   initialState,
   isKept,
   resultOf,
@@ -100,6 +101,8 @@ export class Run {
       case 'tell-never-started':
         this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
         return report({ kind: 'never-started', reason: action.reason });
+      case 'tell-unknown-start':
+        return report({ kind: 'unknown-start' });
       case 'tell-missing':
         return this.#tellMissing(action.isLoss);
       case 'abandon':
@@ -169,7 +172,7 @@ export class Run {
       this.#unconfirmedMs = now - startedAt;
     }
     this.#child?.stop(signal);
-    this.#alarm(this.#settings.graceMs, { kind: 'kill-due' });
+    this.#alarm(graceOf(cause, this.#settings.graceMs), { kind: 'kill-due' });
     if (!cause) return;
     this.#parts.report({
       kind: 'stopping',

@@ -6,13 +6,14 @@
 import type { Person } from '../lock/people.ts';
 import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
-import type {
-  ChildExit,
-  Lost,
-  RunLossReason,
-  RunResult,
-  Signal,
-  StopReason,
+import {
+  type ChildExit,
+  hasRun,
+  type Lost,
+  type RunLossReason,
+  type RunResult,
+  type Signal,
+  type StopReason,
 } from './run-result.ts';
 import { meaningOf } from './signals.ts';
 
@@ -69,6 +70,8 @@ export type Action =
   | { readonly kind: 'release' }
   /** Report that the lock was lost before the command was started. */
   | { readonly kind: 'tell-never-started'; readonly reason: RunLossReason }
+  /** Report that it is not known whether the command was started. */
+  | { readonly kind: 'tell-unknown-start' }
   /** Report that our value was missing; `isLoss`: that another holder has had the lock. */
   | { readonly kind: 'tell-missing'; readonly isLoss: boolean }
   /** Do not release: these still run under the lock, which is left to expire. */
@@ -101,10 +104,6 @@ export function transition(state: State, event: Event): Step {
   }
 }
 
-function hasRun({ childExit }: State): boolean {
-  return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
-}
-
 /**
  * Whether --hold-at-least applies: not to a command that never ran, or ran without its lock, nor
  * where a person wants the lock free; with `success` only to one that ended by itself, with 0.
@@ -112,8 +111,17 @@ function hasRun({ childExit }: State): boolean {
 export function isKept(state: State, holdOn: 'success' | 'always' = 'always'): boolean {
   const { cause, childExit } = state;
   if (cause?.kind === 'lost' || cause?.kind === 'stopped') return false;
-  if (holdOn === 'always') return hasRun(state);
+  if (holdOn === 'always') return hasRun(childExit);
   return cause?.kind === 'child' && childExit?.kind === 'exited' && childExit.code === 0;
+}
+
+/** The longest grace of a command that no second process guards any more. */
+const unguardedMs = 5_000;
+
+/** How long after the stop signal SIGKILL follows. */
+export function graceOf(cause: StopReason | null, graceMs: number): number {
+  const isUnguarded = cause?.kind === 'lost' && cause.reason === 'guard-lost';
+  return isUnguarded ? Math.min(graceMs, unguardedMs) : graceMs;
 }
 
 export function resultOf({ cause, childExit, isKilled }: State): RunResult {
@@ -150,6 +158,7 @@ function whileHolding(state: State, event: Event): Step {
   switch (event.kind) {
     case 'child-exited':
       if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
+      if (event.exit.kind === 'unknown-start') return unknownStart(state, event.exit);
       return [
         { ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },
         [sweep],
@@ -238,7 +247,7 @@ function whileSweeping(state: State, event: Event): Step {
 
 function whileReleasing(state: State, event: Event): Step {
   if (event.kind === 'released') return [{ ...state, phase: 'done' }, []];
-  const isNews = hasRun(state) && state.cause?.kind !== 'lost';
+  const isNews = hasRun(state.childExit) && state.cause?.kind !== 'lost';
   if (event.kind !== 'missing' || !isNews) return [state, []];
   // Only missing: no other holder is known to have had it beside the command, whose exit code
   // stands.
@@ -258,6 +267,16 @@ function neverStarted(state: State, childExit: NeverStarted): Step {
   return [
     { ...state, phase: 'releasing', cause: { kind: 'lost', reason }, childExit },
     [tell, release],
+  ];
+}
+
+/** It is never tried again: it may have run. */
+function unknownStart(state: State, childExit: ChildExit & { kind: 'unknown-start' }): Step {
+  const cause: StopReason = { kind: 'lost', reason: 'guard-lost' };
+  const stop: readonly Action[] = childExit.isAlive ? [{ kind: 'stop', signal: null }] : [];
+  return [
+    { ...state, phase: 'sweeping', cause, childExit },
+    [{ kind: 'tell-unknown-start' }, ...stop, sweep],
   ];
 }
 

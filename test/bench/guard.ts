@@ -9,7 +9,12 @@ import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frugal } from '../../src/run/guard/guard-process.ts';
-import { asLine, type GuardRequest, pipeDescriptor } from '../../src/run/guard/protocol.ts';
+import {
+  answerDescriptor,
+  asLine,
+  type GuardRequest,
+  requestDescriptor,
+} from '../../src/run/guard/protocol.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
 const checkout = path.resolve('.');
@@ -40,17 +45,17 @@ async function costOf(flags: readonly string[]) {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...flags, program], {
     argv0: 'redlock-guard',
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'ignore', 'ignore'],
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'ignore', 'ignore', 'pipe'],
     env: { PATH: process.env.PATH },
   });
   const config = {
     stopSignal: 'SIGTERM',
     graceMs: 1_000,
     slackMs: 100,
-    isForeground: false,
   } as const;
   ask(child, { kind: 'configure', config });
-  await new Promise((resolve) => pipeTo(child).once('data', resolve));
+  const answers = (child.stdio as readonly unknown[])[answerDescriptor] as Duplex;
+  await new Promise((resolve) => answers.once('data', resolve));
   const readyMs = performance.now() - startedAt;
   const readings = {
     monotonic: Number(process.hrtime.bigint()) / 1e6,
@@ -64,9 +69,7 @@ async function costOf(flags: readonly string[]) {
   ask(child, { kind: 'start', plan });
   await sleep(2_000);
   const ticksBefore = ticksOf(child);
-  for (const endAt = performance.now() + watchMs; performance.now() < endAt; await sleep(1_000)) {
-    ask(child, { kind: 'ping' }); // As often as a run does.
-  }
+  await sleep(watchMs);
   const rollup = readFileSync(`/proc/${child.pid}/smaps_rollup`, 'utf8');
   const kilobytes = (name: string) =>
     Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(rollup)?.[1]);
@@ -86,7 +89,7 @@ async function costOf(flags: readonly string[]) {
 }
 
 function pipeTo(child: ChildProcess): Duplex {
-  return child.stdio[pipeDescriptor] as Duplex;
+  return child.stdio[requestDescriptor] as Duplex;
 }
 
 let lastId = 0;

@@ -8,7 +8,7 @@ import { dieWithUs, forget } from '../servers/watchdog.ts';
 import type { Break } from './arguments.ts';
 import type { CellMaster } from './cell-master.ts';
 import type { Contender } from './contender.ts';
-import { type Identity, isAsleep, isThere, signal } from './processes.ts';
+import { type Identity, signal } from './processes.ts';
 import { type Done, freeMaster, holders, isInside, record, type Stage } from './stage.ts';
 
 /**
@@ -57,7 +57,7 @@ export const faults: Readonly<Record<string, Kind>> = {
     }),
   },
   'guard killed': {
-    weight: 5,
+    weight: 9,
     fault: onGuard(async (stage, run, guard) => {
       const done = record(stage, 'guard killed', run.plan.id);
       signal(guard, 'SIGKILL');
@@ -73,21 +73,6 @@ export const faults: Readonly<Record<string, Kind>> = {
       signal(guard, 'SIGCONT');
       return [done];
     }),
-  },
-  'guard killed, then redlock-run': {
-    weight: 4,
-    // The next guard sees less of a chain of forks: a documented exception.
-    fault: onGuard(
-      async (stage, run, guard) => {
-        const first = record(stage, 'guard killed, then redlock-run', run.plan.id);
-        signal(guard, 'SIGKILL');
-        if (!(await isReplaced(stage, run, guard))) return [first];
-        const second = record(stage, 'redlock-run killed after its guard', run.plan.id);
-        run.signal('SIGKILL');
-        return [first, second];
-      },
-      ({ plan }) => plan.workMs > 1_500 && !['chain', 'hops'].includes(plan.shape),
-    ),
   },
   'guard of a waiter stopped, then redlock-run killed': {
     weight: 3,
@@ -292,21 +277,6 @@ function setClock(stage: Stage): Promise<readonly Done[]> | null {
       master.isTaken = false;
     }
   })();
-}
-
-/** Whether another guard has been started, and both it and redlock-run have nothing left to do. */
-async function isReplaced(stage: Stage, run: Contender, old: Identity): Promise<boolean> {
-  const itself = { pid: run.pid, startedAt: '' };
-  let calm = 0;
-  for (let tries = 0; tries < 160 && !run.hasEnded; tries += 1) {
-    await sleep(50);
-    const next = run.guard();
-    const isCalm =
-      next !== null && next.pid !== old.pid && isThere(next) && isAsleep(next) && isAsleep(itself);
-    calm = isCalm ? calm + 1 : Math.max(0, calm - 2);
-    if (calm >= 12) return isInside(stage, run);
-  }
-  return false;
 }
 
 function busyLoop(): { readonly child: ChildProcess; readonly pid: number } {

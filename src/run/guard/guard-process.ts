@@ -4,20 +4,18 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { startOwn } from '../processes/own-children.ts';
+import { isRunnable, processEntry } from '../processes/process-table.ts';
+import type { ProcessId } from '../processes/process-tree.ts';
 import {
   type Answer,
+  answerDescriptor,
   asLine,
   eachMessage,
   type FromGuard,
   type GuardRequest,
   guardName,
-  pipeDescriptor,
+  requestDescriptor,
 } from './protocol.ts';
-
-/**
- * Added to a limit, so that an answer that has arrived is read before the guard counts as frozen.
- */
-const lateMs = 50;
 
 /**
  * A guard does little but wait: it needs no threads to compile with. *Note:* with any flag of V8
@@ -43,11 +41,17 @@ export interface GuardSupply {
   readonly spare: GuardProcess | null;
 }
 
+/** The interval of looks at a guard that has closed its pipe: Node tells of most ends sooner. */
+const endingMs = 250;
+
 export class GuardProcess {
-  /** Resolves when the process has ended, with how. Never rejects. */
+  /**
+   * Resolves when the process has ended and all that it has said is read, with how. Never rejects.
+   */
   readonly ended: Promise<string>;
   readonly #process: ChildProcess | null;
   readonly #unanswered = new Map<number, (answer: Answer | null) => void>();
+  readonly #startedAt: number | undefined;
   #lastId = 0;
   #hasSpoken = false;
 
@@ -58,21 +62,29 @@ export class GuardProcess {
       // (callerStreams). Its own stderr is /dev/null: what Node writes there is not for the user.
       const guard = startOwn(file, args, {
         argv0: guardName,
-        stdio: ['inherit', 'ignore', 'ignore', 'pipe', 1, 2],
+        stdio: ['inherit', 'ignore', 'ignore', 'pipe', 1, 2, 'pipe'],
         env: { ...inheritedFrom(process.env), ...environment },
       });
       // Before anything that can throw: these events alone say that it could not be started.
-      this.ended = new Promise((resolve) => {
+      const ended = new Promise<string>((resolve) => {
         guard.once('error', (error) => resolve(error.message));
         guard.once('exit', (code, signal) => {
           resolve(signal ? `died of ${signal}` : `ended with code ${code}`);
         });
+        pipeOf(guard, answerDescriptor)?.once('close', () => void this.#closed().then(resolve));
+      });
+      this.ended = ended.then(async (how) => {
+        // What it has said lies in the pipe, and is read in the next turns of the event loop.
+        for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+        return how;
       });
       // One that was not started has no pid, and Node would send SIGKILL to pid 0, which is all of
       // our own process group.
       this.#process = guard.pid === undefined ? null : guard;
+      if (guard.pid !== undefined) this.#startedAt = processEntry(guard.pid)?.startedAt;
       // 'exit' or 'error' follows. Out of file descriptors there may be no pipe at all.
-      pipeTo(guard)?.on('error', () => {});
+      pipeOf(guard, requestDescriptor)?.on('error', () => {});
+      pipeOf(guard, answerDescriptor)?.on('error', () => {});
     } catch (error) {
       // Out of file descriptors: then there is not even a process object.
       this.#process = null;
@@ -90,6 +102,24 @@ export class GuardProcess {
     return this.#hasSpoken;
   }
 
+  get id(): ProcessId {
+    return { pid: this.#process?.pid ?? 0, startedAt: this.#startedAt ?? 0 };
+  }
+
+  /** As ps(1) shows it: R where any of its threads is runnable; Z also where it has ended. */
+  get state(): string {
+    const { pid } = this.id;
+    const entry = processEntry(pid);
+    if (entry === null || entry.startedAt !== this.#startedAt) return 'Z';
+    return isRunnable(pid) ? 'R' : entry.state;
+  }
+
+  /** The number of the first request that it has not answered; null: it has answered all. */
+  get unanswered(): number | null {
+    const [first = null] = this.#unanswered.keys();
+    return first;
+  }
+
   /** Calls back for each message that is no answer. To be called once, before ask(). */
   onMessage(onMessage: (message: Exclude<FromGuard, Answer>) => void): void {
     const take = (message: FromGuard) => {
@@ -97,25 +127,32 @@ export class GuardProcess {
       if (message.kind === 'answer') this.#unanswered.get(message.id)?.(message);
       else onMessage(message);
     };
-    if (this.#process) pipeTo(this.#process)?.setEncoding('utf8').on('data', eachMessage(take));
+    if (this.#process === null) return;
+    pipeOf(this.#process, answerDescriptor)?.setEncoding('utf8').on('data', eachMessage(take));
   }
 
-  /**
-   * Resolves with the answer; null: see dropRequests(). A guard that answers too late is killed.
-   */
-  ask(request: GuardRequest, limitMs: number): Promise<Answer | null> {
+  /** Resolves with the answer, however late; null: see dropRequests(). */
+  ask(request: GuardRequest): Promise<Answer | null> {
     this.#lastId += 1;
     const id = this.#lastId;
-    if (this.#process) pipeTo(this.#process)?.write(asLine({ ...request, id }));
+    if (this.#process) pipeOf(this.#process, requestDescriptor)?.write(asLine({ ...request, id }));
     return new Promise((resolve) => {
-      const miss = () => this.#unanswered.has(id) && this.kill();
-      const timer = setTimeout(() => setTimeout(miss, lateMs), limitMs).unref();
       this.#unanswered.set(id, (answer) => {
-        clearTimeout(timer);
         this.#unanswered.delete(id);
         resolve(answer);
       });
     });
+  }
+
+  /**
+   * The end of its pipe counts as its death also where the kernel hides that from us: a process
+   * that traces it is told first.
+   */
+  async #closed(): Promise<string> {
+    this.kill();
+    do await new Promise((resolve) => setTimeout(resolve, endingMs));
+    while (this.state !== 'Z');
+    return 'closed its pipe';
   }
 
   /** Resolves the requests that have not been answered with null. */
@@ -133,8 +170,8 @@ function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(ours).filter(([name]) => inherited.test(name)));
 }
 
-function pipeTo(guard: ChildProcess): Duplex | undefined {
-  return guard.stdio?.[pipeDescriptor] as Duplex | undefined;
+function pipeOf(guard: ChildProcess, descriptor: number): Duplex | undefined {
+  return guard.stdio?.[descriptor] as Duplex | undefined;
 }
 
 // The guard is started before the command line has been parsed, because its start takes longest.

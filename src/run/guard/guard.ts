@@ -20,6 +20,11 @@ export interface Guarded {
 /** The interval between two counts of processes that were sent the stop signal. */
 const lookMs = 100;
 
+/** A deadline that is reached so late was slept over. */
+const lateMs = 20;
+/** Within it what lies in the pipe is read. */
+const readMs = 20;
+
 export class Guard {
   readonly #settings: GuardSettings;
   readonly #guarded: Guarded;
@@ -68,7 +73,15 @@ export class Guard {
   }
 
   async #watch(): Promise<void> {
-    await this.#reach(() => this.#stopAt, Number.POSITIVE_INFINITY, this.#abandoned.signal);
+    const isOver = () =>
+      this.#clock.now() >= this.#stopAt ||
+      this.#finished.signal.aborted ||
+      this.#abandoned.signal.aborted;
+    do {
+      await this.#reach(() => this.#stopAt, Number.POSITIVE_INFINITY, this.#abandoned.signal);
+      // Where this process did not run for a while, later deadlines lie in the pipe.
+      if (this.#clock.now() > this.#stopAt + lateMs) await this.#clock.sleep(readMs);
+    } while (!isOver());
     if (this.#finished.signal.aborted || this.#abandoned.signal.aborted) return;
     this.#onStopping();
     await this.#end();

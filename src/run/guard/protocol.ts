@@ -1,15 +1,16 @@
-// The messages between redlock-run and its guard: one JSON object a line over one pipe. Each
-// request has a number and is answered, so that a frozen guard is noticed. Deadlines are given as
-// "so many ms after these clock readings", so that neither a message that was read late nor a
-// machine that slept in between gives more time than there is.
+// The messages between redlock-run and its guard: one JSON object a line, over two pipes, so that a
+// request that cannot be written destroys nothing that the guard has said. Each request has a
+// number and is answered. Instants are given as "so many ms after these clock readings", so that
+// neither a message that was read late nor a machine that slept in between gives more time than
+// there is.
 
-import type { ProcessId } from '../processes/process-tree.ts';
 import type { ChildExit, Signal } from '../supervisor.ts';
 
 /** The name of the guard in ps(1) and in its own messages. */
 export const guardName = 'redlock-guard';
-/** The descriptor of the pipe in the guard. */
-export const pipeDescriptor = 3;
+/** The descriptors of the pipes in the guard: for requests, and for what it says. */
+export const requestDescriptor = 3;
+export const answerDescriptor = 6;
 /** Those of the caller's stdin, stdout and stderr. The guard's own output goes to /dev/null. */
 export const callerStreams = [0, 4, 5] as const;
 
@@ -26,8 +27,6 @@ export interface GuardConfig {
   readonly graceMs: number;
   /** The guard acts so much later than redlock-run, so that both do not do the same work. */
   readonly slackMs: number;
-  /** The command stays in the caller's process group. */
-  readonly isForeground: boolean;
 }
 
 /** The command that is to be started, and how. */
@@ -47,30 +46,26 @@ export interface Deadlines {
   readonly killInMs: number;
 }
 
+/** The request is dropped when it is read later than so many ms after the readings. */
+export interface Until {
+  readonly readings: Readings;
+  readonly withinMs: number;
+}
+
 export type GuardRequest =
   /** The first one. Answered when the guard can keep a tree. */
   | { readonly kind: 'configure'; readonly config: GuardConfig }
   | Deadlines
-  /** Answered with the pid, or with why it could not be started. */
+  /** Answered with the pid, or with why it could not be started. Sent once in a run. */
   | { readonly kind: 'start'; readonly plan: StartPlan }
-  /** The command runs already: these processes, and what else the root has started. */
-  | {
-      readonly kind: 'adopt';
-      readonly root: ProcessId;
-      readonly members: readonly ProcessId[];
-      /** The descendants of the root that do not belong to the command. */
-      readonly others: readonly number[];
-    }
   /** A signal for the command. */
   | { readonly kind: 'relay'; readonly signal: Signal }
-  /** A signal for every process of the command. */
-  | { readonly kind: 'stop'; readonly signal: Signal }
+  /** A signal for every process of the command. Answered before the first one is sent. */
+  | { readonly kind: 'stop'; readonly signal: Signal; readonly until: Until }
   /** Answered with how many processes are alive. */
   | { readonly kind: 'count' }
-  /** Answered with the unkillable processes, when no others are left. */
-  | { readonly kind: 'kill' }
-  /** Asks only for a sign of life. */
-  | { readonly kind: 'ping' };
+  /** Answered before the first one is killed; `killed` follows. */
+  | { readonly kind: 'kill'; readonly until: Until };
 
 export type ToGuard = GuardRequest & { readonly id: number };
 
@@ -81,7 +76,8 @@ export interface Answer {
   readonly pid?: number;
   readonly exit?: ChildExit;
   readonly count?: number;
-  readonly unkillable?: readonly number[];
+  /** It was read too late: redlock-run does it itself. */
+  readonly isDropped?: true;
   /** This machine does not let the guard do its work. */
   readonly failure?: string;
 }
@@ -97,6 +93,8 @@ export interface Exited {
 export type FromGuard =
   | Answer
   | Exited
+  /** No process of the command is left but the `unkillable` ones. */
+  | { readonly kind: 'killed'; readonly unkillable: readonly number[] }
   /** A deadline has passed: redlock-run is frozen, or so slow that it might as well be. */
   | { readonly kind: 'stopping' };
 

@@ -5,7 +5,8 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import type { Libc } from './libc.ts';
 import { childrenOf, processEntry } from './process-table.ts';
 
-const own = new Set<number>();
+/** pid and start: a process of the command may get the number of one that has ended. */
+const own = new Map<number, number | undefined>();
 
 /** As spawn() of node:child_process, for a process that is not part of the command. */
 export function startOwn(
@@ -22,24 +23,33 @@ export function startOwn(
 export function keepApart(child: Pick<ChildProcess, 'pid' | 'once'>): void {
   const { pid } = child;
   if (pid === undefined) return;
-  own.add(pid);
+  own.set(pid, startOf(pid));
   child.once('exit', () => own.delete(pid));
 }
 
 /** The children of redlock-run that are not of the command. */
 export class OtherChildren {
-  /** Those that existed before the command (`helper & exec redlock-run`): pid and start. */
-  readonly #earlier = new Map(
-    childrenHere().map((pid) => [pid, processEntry(pid)?.startedAt] as const),
-  );
+  /**
+   * Those that existed before the command (`helper & exec redlock-run`), and as the first process
+   * of a container the orphans of others: pid and start.
+   */
+  #earlier = new Map<number, number | undefined>();
 
-  has(pid: number): boolean {
-    const isEarlier = this.#earlier.has(pid);
-    return own.has(pid) || (isEarlier && this.#earlier.get(pid) === processEntry(pid)?.startedAt);
+  constructor() {
+    this.note();
   }
 
-  pids(): readonly number[] {
-    return [...own, ...this.#earlier.keys()];
+  /**
+   * Notes the present children: none is of the command. To be called while that is certain, which
+   * is before it has been started, and as long as its guard lives.
+   */
+  note(isCertain: () => boolean = () => true): void {
+    const present = childrenHere().map((pid) => [pid, startOf(pid)] as const);
+    if (isCertain()) this.#earlier = new Map(present);
+  }
+
+  has(pid: number): boolean {
+    return [own, this.#earlier].some((known) => known.has(pid) && known.get(pid) === startOf(pid));
   }
 }
 
@@ -47,6 +57,10 @@ export class OtherChildren {
 export function reapOrphans(libc: Libc, command: number | undefined): void {
   // A command with a dead guard is our child, and its status must not be lost.
   for (const pid of childrenHere()) if (!own.has(pid) && pid !== command) libc.reap(pid);
+}
+
+function startOf(pid: number): number | undefined {
+  return process.platform === 'linux' ? processEntry(pid)?.startedAt : undefined;
 }
 
 /** Empty where the kernel keeps no tree, or they cannot be read now. */

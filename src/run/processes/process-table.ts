@@ -12,6 +12,8 @@ export interface ProcessEntry {
   readonly session: number;
   /** In units that can only be compared. Tells a process from a later one with the same pid. */
   readonly startedAt: number;
+  /** As ps(1) shows it: R, S, D, T, t, Z. */
+  readonly state: string;
   /** False: it has ended and its parent has not reaped it yet. */
   readonly isAlive: boolean;
 }
@@ -52,6 +54,14 @@ export function childrenOf(pid: number): number[] {
   });
 }
 
+/** Linux: whether a thread of the process runs, or waits for a processor. */
+export function isRunnable(pid: number): boolean {
+  const threads = isLinux ? numbersIn(`/proc/${pid}/task`) : [];
+  return threads.some((thread) => {
+    return parseStat(textOf(`/proc/${pid}/task/${thread}/stat`))?.state === 'R';
+  });
+}
+
 /** Linux: the pids of a process, from our PID namespace to its own. */
 export function namespacedPids(pid: number): number[] {
   const [, numbers = ''] = /^NSpid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`)) ?? [];
@@ -74,6 +84,7 @@ function parseStat(stat: string): ProcessEntry | null {
     group: field(2),
     session: field(3),
     startedAt: field(19),
+    state: fields[0] ?? '',
     isAlive: fields[0] !== 'X' && !(fields[0] === 'Z' && field(17) <= 1),
   };
 }
@@ -105,6 +116,7 @@ function psLines(selection: readonly string[]): ProcessEntry[] {
         group: Number(group),
         session: 0,
         startedAt: Date.parse(started.join(' ')),
+        state: state.slice(0, 1),
         isAlive: !state.startsWith('Z'),
       },
     ];

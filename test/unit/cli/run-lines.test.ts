@@ -132,8 +132,17 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   ],
   [
     { kind: 'never-started', reason: 'guard-lost' },
-    'lost: "job": guard-lost: the guard process died, and the command could not be kept without ' +
-      'it: the command is not started',
+    'lost: "job": guard-lost: no guard process was left, and no command runs without one: the ' +
+      'command is not started',
+  ],
+  [
+    { kind: 'guard-lost', how: 'silent' },
+    'warning: "job": the guard process does not answer; ending the command',
+  ],
+  [
+    { kind: 'unknown-start' },
+    'lost: "job": guard-lost: no guard process was left, and no command runs without one: the ' +
+      'command may have been started: that is not known, and it is not started again',
   ],
   [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
   [{ kind: 'lost-at-release' }, 'lost: "job": another client held it when it was released'],

@@ -12,9 +12,10 @@ import {
 } from '../../../../src/run/guard/guard-process.ts';
 import { loadLibc } from '../../../../src/run/processes/libc.ts';
 import { reapOrphans } from '../../../../src/run/processes/own-children.ts';
+import { childrenOf, processEntry } from '../../../../src/run/processes/process-table.ts';
 import { readingsNow } from '../../../../src/system/clock.ts';
 
-const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1, isForeground: false } as const;
+const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1 } as const;
 /** Not a subreaper: the test runner has children of its own. */
 const libc = { ...loadLibc(), becomeSubreaper: () => true };
 const timeLeft = () => [9_000, 9_000] as const;
@@ -37,22 +38,22 @@ function startGuard(fixture: string, readings = readingsNow, spare: GuardSupply[
   const client = new GuardClient({
     supply: { program: programOf(fixture), spare },
     config,
-    killAnswerMs: 100,
+    marginMs: 1_000,
     libc,
     readingsNow: readings,
-    onRestart: () => log.push('restart'),
+    onRestart: (how) => log.push(`restart: ${how}`),
     onStopping: () => log.push('stopping'),
-    onFailure: () => log.push('failure'),
+    onLost: (how) => log.push(`lost: ${how}`),
   });
   clients.push(client);
   return { client, log };
 }
 
-it.concurrent('does not replace a guard that answers to deadline after deadline', async () => {
+it.concurrent('does not lose a guard that answers to a deadline late', async () => {
   const { client, log } = startGuard('good');
   expect(await client.confirm(timeLeft)).toBeNull();
-  await sleep(1_900);
-  client.setDeadlines(timeLeft); // Not answered when the answer to the first one is due.
+  await client.start(trueCommand).started;
+  client.setDeadlines(timeLeft);
   await sleep(1_500);
   expect(log).toEqual([]);
 });
@@ -69,6 +70,7 @@ it.concurrent('reads the clocks before it computes how much time is left', async
   };
   await client.confirm(told);
   expect(order.slice(-2)).toEqual(['clocks', 'time left']);
+  client.start(trueCommand);
   client.setDeadlines(told);
   expect(order.slice(-2)).toEqual(['clocks', 'time left']);
 });
@@ -76,19 +78,19 @@ it.concurrent('reads the clocks before it computes how much time is left', async
 it.concurrent('replaces a guard that does not confirm a deadline, then gives up', async () => {
   const { client, log } = startGuard('mute');
   expect(await client.confirm(timeLeft)).toBe('died of SIGKILL');
-  expect(log).toEqual(['restart', 'restart', 'restart']);
+  expect(log).toEqual(Array(3).fill('restart: silent'));
 });
 
 it.concurrent('gives up on guards that never say anything', async () => {
   const { client, log } = startGuard('silent');
   expect(await client.confirm(timeLeft)).toBe('died of SIGKILL');
-  expect(log).toEqual(['restart', 'restart', 'restart']);
+  expect(log).toEqual(Array(3).fill('restart: silent'));
 }, 60_000);
 
 it.concurrent('gives up on guards that die one after the other, and says how', async () => {
   const { client, log } = startGuard('dying');
   expect(await client.confirm(timeLeft)).toBe('ended with code 3');
-  expect(log).toEqual(['restart', 'restart', 'restart']);
+  expect(log).toEqual(Array(3).fill('restart: died'));
 });
 
 it.concurrent('tells why when there never was one', async () => {
@@ -112,11 +114,11 @@ it('never reaps the guard that another bundle has started: Node tells of its dea
 });
 
 it.concurrent('tells the next guard the deadlines that a dead one has confirmed', async () => {
-  const spare = new GuardProcess(programOf('strict'));
-  const { client, log } = startGuard('strict', readingsNow, spare);
+  const spare = new GuardProcess(programOf('good'));
+  const { client, log } = startGuard('good', readingsNow, spare);
   expect(await client.confirm(timeLeft)).toBeNull();
   spare.kill();
-  await vi.waitFor(() => expect(log).toEqual(['restart']));
+  await vi.waitFor(() => expect(log).toEqual(['restart: died']));
   expect(await client.start(trueCommand).started).toBeGreaterThan(0);
 });
 
@@ -135,5 +137,71 @@ it.concurrent('ends a command that no guard is left to start, without a wait', a
   expect(await child.started).toBeUndefined();
   const exit = { kind: 'never-started', reason: 'guard-lost' };
   expect(await child.exited).toMatchObject({ exit, leftCount: 0 });
-  expect(log).toEqual(['restart', 'restart', 'restart']);
+  expect(log).toEqual(Array(3).fill('restart: died'));
 });
+
+/** A guard that has been sent its only start, and says these words to it. */
+async function begun(...words: string[]) {
+  const spare = new GuardProcess(programOf('scripted'));
+  const parts = startGuard('there-is-none', readingsNow, spare);
+  expect(await parts.client.confirm(timeLeft)).toBeNull();
+  const child = parts.client.start({ ...trueCommand, command: words });
+  return { ...parts, spare, child, pid: spare.id.pid };
+}
+
+/** Lets no event of this process be handled until the guard has ended. */
+function standStillUntilEnded(spare: GuardProcess): void {
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  while (spare.state !== 'Z') Atomics.wait(never, 0, 0, 5);
+}
+
+it.concurrent('reads what a dead guard has said, after a request that was not read', async () => {
+  const { client, spare, child, log, pid } = await begun('now', 'pid', 'exited', 'dies');
+  standStillUntilEnded(spare);
+  client.setDeadlines(timeLeft); // Written into a pipe that no process reads: EPIPE.
+  expect(await child.started).toBe(pid);
+  expect(await child.exited).toMatchObject({ exit: { kind: 'exited', code: 5 }, leftCount: 0 });
+  expect(log).toEqual([]);
+});
+
+it.concurrent('starts nothing again after a guard that died during the start', async () => {
+  const { child, log } = await begun('now', 'dies');
+  expect(await child.started).toBeUndefined();
+  const exit = { kind: 'unknown-start', isAlive: false };
+  expect(await child.exited).toMatchObject({ exit, leftCount: 0 });
+  expect(log).toEqual([]);
+});
+
+it.concurrent('waits for a start that takes long', async () => {
+  const { child, log, pid } = await begun('later', 'pid');
+  await sleep(2_500);
+  expect(log).toEqual([]);
+  process.kill(pid, 'SIGUSR2');
+  expect(await child.started).toBe(pid);
+});
+
+it.concurrent('ends what is below a guard that neither acts nor dies', async () => {
+  const { child, spare, pid } = await begun('now', 'spawns', 'pid');
+  await child.started;
+  const [member = 0] = childrenOf(pid);
+  expect(processEntry(member)?.isAlive).toBe(true);
+  process.kill(pid, 'SIGSTOP');
+  await vi.waitFor(() => expect(spare.state).toBe('T'));
+  vi.spyOn(spare, 'kill').mockImplementation(() => {}); // As in a cgroup that is frozen.
+  child.stop('SIGTERM');
+  expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' }, leftCount: 0 });
+  expect(processEntry(member)?.isAlive).toBe(false);
+  expect(await child.kill()).toEqual([]);
+  vi.restoreAllMocks();
+});
+
+it.concurrent('ends the command of a guard that stands still', async () => {
+  const { client, child, spare, pid, log } = await begun('now', 'spawns', 'pid');
+  await child.started;
+  process.kill(pid, 'SIGSTOP');
+  client.setDeadlines(timeLeft);
+  await vi.waitFor(() => expect(log).toEqual(['lost: silent']), 30_000);
+  expect(spare.state).toBe('Z');
+  expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' } });
+  await child.kill();
+}, 60_000);

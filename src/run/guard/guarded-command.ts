@@ -1,0 +1,285 @@
+// The command of a run with the one guard that starts it. The start is sent once: from then on no
+// other guard takes part, and what this one has said counts whenever it is read. When it has died
+// or stands still, redlock-run ends what it has left.
+// *Note:* a request to stop or to kill is dropped by the guard after an instant. From then on
+// redlock-run signals the processes itself, so no answer is ever waited for.
+
+import { type Child, type Ended, exitOf } from '../child.ts';
+import type { GuardEnd } from '../ports.ts';
+import { KeptTree } from '../processes/kept-tree.ts';
+import { LeftTree } from '../processes/left-tree.ts';
+import type { Libc } from '../processes/libc.ts';
+import { type OtherChildren, reapOrphans } from '../processes/own-children.ts';
+import type { ProcessTree } from '../processes/process-tree.ts';
+import { SeenTree } from '../processes/seen-tree.ts';
+import type { ChildExit, Signal } from '../supervisor.ts';
+import type { GuardProcess } from './guard-process.ts';
+import {
+  type Answer,
+  type Deadlines,
+  type Exited,
+  leastMsSince,
+  mostMsSince,
+  type Readings,
+  type StartPlan,
+} from './protocol.ts';
+import { GuardWatch } from './watch.ts';
+
+/** The shares of grace and margin after which redlock-run no longer waits for the guard. */
+const shareOfTime = 10;
+const leastWithinMs = 50;
+/** The guard may have acted in the last moment: its answer is read within so long. */
+const readMs = 50;
+/** A count that is not answered for so long is made here. */
+const countMs = 2_000;
+/** How long a guard may take to end by SIGKILL before it counts as one that does not. */
+const endMs = 1_000;
+/** The interval of looks at a command that redlock-run ends in the place of its guard. */
+const lookMs = 50;
+/** So many looks at no process in a row: a living guard would have told of the end. */
+const emptyLookCount = 5;
+/** The interval at which orphans are reaped, which are ours as the first process of a container. */
+const reapMs = 1_000;
+
+export interface GuardedParts {
+  readonly guard: GuardProcess;
+  readonly plan: StartPlan;
+  readonly graceMs: number;
+  readonly marginMs: number;
+  readonly libc: Libc;
+  readonly others: OtherChildren;
+  readonly readingsNow: () => Readings;
+  /** The guard was lost while the command ran. */
+  readonly onLost: (how: GuardEnd) => void;
+}
+
+export class GuardedCommand implements Child {
+  readonly started: Promise<number | undefined>;
+  readonly exited: Promise<Ended>;
+  readonly hasNamespace: boolean;
+  readonly #parts: GuardedParts;
+  readonly #watch: GuardWatch;
+  readonly #reaping: NodeJS.Timeout;
+  #resolveStarted: (pid: number | undefined) => void = () => {};
+  #resolveExited: (exited: Exited) => void = () => {};
+  #resolveKilled: (unkillable: readonly number[]) => void = () => {};
+  readonly #killed: Promise<readonly number[]>;
+  #pid: number | null = null;
+  #isStarting = true;
+  #hasExited = false;
+  /** The last deadlines that the guard has confirmed. */
+  #confirmed: Deadlines | null = null;
+  /** Whether the guard is lost: the tree is ours to end. */
+  #isLeft = false;
+  #how: GuardEnd = 'died';
+  #tree: ProcessTree | null = null;
+  #looking: NodeJS.Timeout | null = null;
+
+  constructor(parts: GuardedParts) {
+    this.#parts = parts;
+    const { guard, plan, libc, readingsNow } = parts;
+    this.hasNamespace = plan.hasNamespace;
+    this.started = new Promise((resolve) => {
+      this.#resolveStarted = resolve;
+    });
+    this.#killed = new Promise((resolve) => {
+      this.#resolveKilled = resolve;
+    });
+    this.exited = new Promise<Exited>((resolve) => {
+      this.#resolveExited = resolve;
+    }).then(({ exit, readings, leftCount }) => {
+      return { exit, leftCount, agoMs: leastMsSince(readings, readingsNow()) };
+    });
+    this.#watch = new GuardWatch({
+      guard,
+      isStarting: () => this.#isStarting,
+      isDeadlineNear: () => this.#isDeadlineNear(),
+      onLook: () => parts.others.note(() => this.#hasGuard),
+      onSilent: () => void this.#silent(),
+    });
+    this.#reaping = setInterval(() => {
+      if (!this.#isLeft) reapOrphans(libc, this.#pid ?? undefined);
+    }, reapMs);
+    const answer = guard.ask({ kind: 'start', plan });
+    void answer.then((given) => this.#answered(given));
+    void this.#watch.expect(answer);
+    void guard.ended.then(() => this.#leave());
+  }
+
+  /** What the guard says that is no answer. */
+  hear(message: Exited | { kind: 'killed'; unkillable: readonly number[] }): void {
+    if (message.kind === 'killed') return this.#resolveKilled(message.unkillable);
+    this.#hasExited = true;
+    this.#resolveExited(message);
+  }
+
+  setDeadlines(deadlines: Deadlines): void {
+    const answer = this.#parts.guard.ask(deadlines);
+    void answer.then((confirmed) => {
+      if (confirmed) this.#confirmed = deadlines;
+    });
+    void this.#watch.expect(answer);
+  }
+
+  /** The deadlines under which the command is started. */
+  confirmed(deadlines: Deadlines): void {
+    this.#confirmed = deadlines;
+  }
+
+  /** The run is over. */
+  end(): void {
+    this.#isLeft = true;
+    this.#watch.end();
+    clearInterval(this.#reaping);
+    if (this.#looking) clearInterval(this.#looking);
+  }
+
+  relay(signal: Signal): void {
+    if (this.#isLeft) return this.#left().relay(signal);
+    void this.#parts.guard.ask({ kind: 'relay', signal });
+  }
+
+  stop(signal: Signal): void {
+    void this.#stop(signal);
+  }
+
+  async #stop(signal: Signal): Promise<void> {
+    const { guard, graceMs } = this.#parts;
+    if (!this.#isLeft) {
+      const until = this.#until(graceMs);
+      const answer = await soon(guard.ask({ kind: 'stop', signal, until }), until.withinMs);
+      if (answer && !answer.isDropped) return;
+      this.#actHere();
+    }
+    this.#left().stop(signal);
+  }
+
+  async countAlive(): Promise<number> {
+    const { guard } = this.#parts;
+    const answer = this.#isLeft ? null : await soon(guard.ask({ kind: 'count' }), countMs);
+    return answer?.count ?? this.#left().countAlive();
+  }
+
+  async kill(): Promise<readonly number[]> {
+    const { guard, marginMs } = this.#parts;
+    if (!this.#isLeft) {
+      const until = this.#until(marginMs);
+      const answer = await soon(guard.ask({ kind: 'kill', until }), until.withinMs);
+      const isKilling = answer && !answer.isDropped;
+      const killed = Promise.race([this.#killed, guard.ended.then(() => null)]);
+      const unkillable = isKilling ? await soon(killed, marginMs / 2) : null;
+      if (unkillable) return unkillable;
+      this.#actHere();
+    }
+    return await this.#left().kill();
+  }
+
+  #until(ofMs: number): { readings: Readings; withinMs: number } {
+    const withinMs = Math.max(leastWithinMs, ofMs / shareOfTime);
+    return { readings: this.#parts.readingsNow(), withinMs };
+  }
+
+  get #hasGuard(): boolean {
+    return !this.#isLeft && !['Z', 'X'].includes(this.#parts.guard.state);
+  }
+
+  #isDeadlineNear(): boolean {
+    if (this.#confirmed === null) return false;
+    const { readings, stopInMs } = this.#confirmed;
+    return mostMsSince(readings, this.#parts.readingsNow()) >= stopInMs;
+  }
+
+  #answered(answer: Answer | null): void {
+    if (answer === null) return; // The guard is lost: see #leave.
+    this.#isStarting = false;
+    this.#pid = answer.pid ?? null;
+    if (answer.exit) this.#ended(answer.exit, 0);
+    this.#resolveStarted(answer.pid);
+  }
+
+  /** The guard stands still: it is ended, if it can be. */
+  async #silent(): Promise<void> {
+    const { guard } = this.#parts;
+    this.#how = 'silent';
+    guard.kill();
+    // One that goes on later would start the command.
+    if (this.#isStarting) await guard.ended;
+    else await Promise.race([guard.ended, after(endMs)]);
+    this.#leave();
+  }
+
+  /** The guard is lost, and has left the command to us. */
+  #leave(): void {
+    if (this.#isLeft) return;
+    this.#isLeft = true;
+    this.#watch.end();
+    const tree = this.#left();
+    this.#parts.guard.dropRequests();
+    if (this.#hasExited) return;
+    const count = tree.countAlive();
+    if (this.#isStarting) {
+      this.#resolveStarted(undefined);
+      return this.#ended({ kind: 'unknown-start', isAlive: count > 0 }, count);
+    }
+    const status = tree instanceof LeftTree && !this.hasNamespace ? tree.commandStatus : null;
+    // It had ended by then: nothing was lost with the guard.
+    if (status !== null && count === 0) return this.#ended(exitOf(status), 0);
+    this.#parts.onLost(this.#how);
+    this.#ended({ kind: 'unknown-exit' }, count);
+  }
+
+  /** From now on the end of the command is looked for here, even if the guard tells of it. */
+  #actHere(): void {
+    const { guard } = this.#parts;
+    let emptyCount = 0;
+    // Nothing runs that a guard has not started yet, and now it must not be started any more.
+    if (this.#isStarting) return guard.kill();
+    if (this.#hasExited) return;
+    this.#looking ??= setInterval(() => {
+      emptyCount = this.#left().countAlive() === 0 ? emptyCount + 1 : 0;
+      if (emptyCount >= emptyLookCount) this.#ended({ kind: 'unknown-exit' }, 0);
+    }, lookMs);
+  }
+
+  /** The processes of the command as far as we see them without the guard. */
+  #left(): ProcessTree {
+    this.#tree ??= this.#newTree();
+    return this.#tree;
+  }
+
+  #newTree(): ProcessTree {
+    const { guard, plan, libc, others } = this.#parts;
+    const { isForeground, hasNamespace } = plan;
+    const command = { isForeground, hasNamespace, pid: this.#pid ?? 0 };
+    if (process.platform !== 'linux') {
+      return new SeenTree({ root: command, command, others: [], callerSession: 0 });
+    }
+    const isOther = (pid: number) => others.has(pid);
+    const kept = new KeptTree({ libc, command, isOther, isReapedByNode: false });
+    if (this.#pid === null) kept.commandReaped();
+    return new LeftTree(guard.id, hasNamespace, kept);
+  }
+
+  #ended(exit: ChildExit, leftCount: number): void {
+    if (this.#hasExited) return;
+    this.#hasExited = true;
+    if (this.#looking) clearInterval(this.#looking);
+    const readings = this.#parts.readingsNow();
+    this.#resolveExited({ kind: 'exited', exit, readings, leftCount });
+  }
+}
+
+/** null: it has not come within so many ms and a moment. */
+async function soon<Result>(awaited: Promise<Result>, withinMs: number): Promise<Result | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => setImmediate(() => resolve(null)), withinMs + readMs);
+  });
+  const result = await Promise.race([awaited, late]);
+  clearTimeout(timer);
+  return result;
+}
+
+function after(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
+}
