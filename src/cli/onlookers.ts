@@ -76,7 +76,7 @@ export interface Onlooker {
   finished(finished: Finished): void;
 }
 
-/** `self`: this run, as a holder. `note`: prints a line with -v. */
+/** `self`: this run, as a holder. `detail`: prints a line with -v. */
 export function onlookersOf(
   { notify: script, names, verbosity }: Settings,
   self: Omit<HolderRecord, 'since'>,

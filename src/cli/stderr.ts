@@ -59,7 +59,7 @@ function openPipe(): Socket | null {
 export function mayColour(isTerminal: boolean, environment: NodeJS.ProcessEnv): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = environment;
   if (NO_COLOR) return false;
-  if (FORCE_COLOR !== undefined) return !['0', 'false'].includes(FORCE_COLOR);
+  if (FORCE_COLOR) return !['0', 'false'].includes(FORCE_COLOR);
   return isTerminal && TERM !== 'dumb';
 }
 

@@ -2,13 +2,22 @@
 // stored with it, and what people are told of it.
 
 import type { Sources } from './sources.ts';
-import { readBoolean, readDuration, readNote, readPatience, readProtocol } from './values.ts';
+import {
+  readBoolean,
+  readDuration,
+  readNote,
+  readPatience,
+  readProtocol,
+  readStatus,
+} from './values.ts';
 
 export interface LockSettings {
   /** Null: without limit; 0: one attempt. */
   readonly waitMs: number | null;
   /** How long to go on when no quorum answers. */
   readonly giveUpAfterMs: number;
+  /** What the program exits with when the lock is held by someone else; 0 to 255. */
+  readonly conflictExitCode: number;
   readonly isFenced: boolean;
   /** Whether a line is stored in the history of the lock. */
   readonly hasHistory: boolean;
@@ -23,6 +32,7 @@ export function readLockSettings({ must, get }: Sources): LockSettings {
   return {
     waitMs: must('wait', readPatience),
     giveUpAfterMs: must('giveUpAfter', readDuration),
+    conflictExitCode: must('conflictExitCode', readStatus),
     isFenced: must('fencing', readBoolean) && must('protocol', readProtocol) === 'redlock',
     hasHistory: must('history', readBoolean),
     note: get('note', readNote)?.value ?? null,

@@ -28,7 +28,6 @@ import {
   readPositiveDuration,
   readSignal,
   readSlots,
-  readStatus,
   readText,
   readTtl,
 } from './values.ts';
@@ -45,8 +44,6 @@ export interface Settings extends RunTimings, MasterSettings, LockSettings {
   readonly retries: Retries | null;
   /** The length of the queue from which on it is not entered; null: none. */
   readonly maxWaiters: number | null;
-  /** 0 to 255. */
-  readonly conflictExitCode: number;
   readonly jitterMs: number;
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
@@ -102,7 +99,6 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     retries: checkedRetries(sources),
     ...checkedSharing(get('shared', readBoolean), get('slots', readSlots), args.names),
     preemptible: yieldsOf(must('replace', readBoolean), must('supersede', readBoolean)),
-    conflictExitCode: must('conflictExitCode', readStatus),
     jitterMs: must('jitter', readDuration),
     stopSignal: must('signal', readSignal),
     holdAtLeastMs: must('holdAtLeast', readDuration),

@@ -8,7 +8,7 @@ import type { OptionValues } from '../config/arguments.ts';
 import { type LockSettings, readLockSettings } from '../config/lock.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
 import { type ExecutionContext, Sources } from '../config/sources.ts';
-import { readPositiveDuration, readTtl } from '../config/values.ts';
+import { readBoolean, readPositiveDuration, readTtl } from '../config/values.ts';
 import type { Clock } from '../lock/ports.ts';
 import { runTimings } from '../lock/timings.ts';
 import type { HolderRecord } from '../lock/value.ts';
@@ -56,6 +56,8 @@ export class Output {
 
 export interface CtlSettings extends MasterSettings, LockSettings {
   readonly ttlMs: number;
+  /** Whether `acquire` and `hold` share the lock with other shared holders. */
+  readonly isShared: boolean;
   /** How long one master may take to answer one question. */
   readonly masterTimeoutMs: number;
 }
@@ -71,7 +73,9 @@ export async function readSettings(
   const timings = runTimings(ttlMs, masterTimeoutMs, null);
   const lock = readLockSettings(sources);
   const masters = await readMasterSettings(sources, ttlMs);
-  return { ...masters, ...lock, ttlMs, masterTimeoutMs: timings.masterTimeoutMs };
+  const isShared = sources.must('shared', readBoolean);
+  const { masterTimeoutMs: timeoutMs } = timings;
+  return { ...masters, ...lock, isShared, ttlMs, masterTimeoutMs: timeoutMs };
 }
 
 /** A process, told apart from a later one of the same number. */

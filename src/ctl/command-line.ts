@@ -132,6 +132,8 @@ const verbsMeant: Readonly<Record<string, string>> = {
   show: 'status',
   get: 'status',
   info: 'status',
+  kill: 'stop, or break for a holder that cannot be reached',
+  locks: 'list',
   ls: 'list',
   ps: 'list',
   log: 'history',

@@ -47,6 +47,7 @@ function ofRun(long: string): VerbOption {
 }
 
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
+const [shared, conflict] = [ofRun('--shared'), ofRun('--conflict-exit-code')];
 const [runNote, label] = [ofRun('--note'), ofRun('--label')];
 const keptTtl: VerbOption = {
   ...ttl,
@@ -235,7 +236,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'acquire a lock for one --ttl, for several steps, and print its token; not extended',
-    options: [onceTtl, wait, nonblock, runNote, label, json],
+    options: [shared, onceTtl, wait, nonblock, conflict, runNote, label, json],
   },
   {
     verb: 'hold',
@@ -244,7 +245,18 @@ export const verbTable: readonly VerbRow[] = [
     most: 1,
     summary:
       'acquire a lock, print its token, extend it until release, a signal, or the end of a process',
-    options: [background, whilePid, keptTtl, wait, nonblock, runNote, label, json],
+    options: [
+      background,
+      whilePid,
+      shared,
+      keptTtl,
+      wait,
+      nonblock,
+      conflict,
+      runNote,
+      label,
+      json,
+    ],
   },
   {
     verb: 'extend',

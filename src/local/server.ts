@@ -111,7 +111,7 @@ function launch(
       if (code === 0) child.stderr.destroy();
     });
     child.once('close', (code) =>
-      resolve(code === 0 ? null : (said.trim().split('\n').at(-1) ?? `exit code ${code}`)),
+      resolve(code === 0 ? null : said.trim().split('\n').at(-1) || `exit code ${code}`),
     );
   });
 }

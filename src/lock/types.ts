@@ -5,7 +5,7 @@
 /** A waiter in the queue of each resource of a claim. */
 export interface Waiter {
   /**
-   * Unique, and the same for as long as the wait lasts. Its beginning names traits: see value.ts.
+   * Unique, and the same for as long as the wait lasts. Its beginning names traits: waiter-id.ts.
    */
   readonly id: string;
   /**

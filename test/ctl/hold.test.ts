@@ -85,6 +85,20 @@ test('a role that redlockctl does not write starts no daemon', async () => {
   expect(stderr).toMatch(/^redlockctl: REDLOCK_RUN_HOLDER: "7:NaN": .*\(unset it\)\n$/);
 });
 
+test('shared: beside other shared holders, and no run alone; -E is the exit code', async () => {
+  const [one, two] = [await held('files', '-s'), await held('files', '--shared')];
+  expect((await run(['-n', '-s', 'files', '--', 'true'])).code).toBe(0);
+  expect((await run(['-n', 'files', '--', 'true'])).code).toBe(75);
+  expect((await ctl(masters, ['check', 'files', '--token', one.token])).code).toBe(0);
+  for (const verb of ['hold', 'acquire'])
+    expect(await ctl(masters, [verb, 'files', '-n', '-E', '9'])).toMatchObject({ code: 9 });
+  for (const handle of [one, two]) expect((await release('files', handle)).code).toBe(0);
+  expect((await run(['-n', 'files', '--', 'true'])).code).toBe(0);
+  const [gone, later] = [await held('files'), ctl(masters, ['acquire', 'files', '-s'])];
+  await release('files', gone);
+  expect((await later).code).toBe(0);
+});
+
 test('released while a run waits: handed over, and not lost in the history', async () => {
   const handle = await held('queue', '--ttl', '5s');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '1m']);

@@ -2,6 +2,7 @@
 // holds the lock for a shell, with pipes between them as in src/ctl/steps/hold.ts. The daemon
 // releases the lock unless the token was printed, and later when the shell has ended.
 
+import { alone } from '../../src/lock/types.ts';
 import { parseValue } from '../../src/lock/value.ts';
 import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
@@ -68,6 +69,7 @@ export class HoldProgram {
   async #hold(tell: (handle: LockHandle | null) => void): Promise<void> {
     const { system, options, witness } = this.#around;
     const { ttlMs, isFenced } = options;
+    const { sharing } = alone;
     const record = this.#record;
     const { holder, front } = this;
     const [name = ''] = holder.record.wish.resources;
@@ -80,7 +82,7 @@ export class HoldProgram {
       const ended = AbortSignal.any([holder.interrupted, this.#abandoned.signal]);
       const kept = await system.hold(
         { ...ways, redlock },
-        { name, ttlMs, waitMs: this.#waitMs, giveUpAfterMs, isFenced },
+        { name, ttlMs, waitMs: this.#waitMs, giveUpAfterMs, isFenced, sharing },
         {
           isWanted: () => !record.owner.isDead,
           ended,

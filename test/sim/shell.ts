@@ -1,6 +1,7 @@
 // One machine on which locks are taken in steps: a shell calls redlockctl again and again with the
 // token, and may vanish at any time. What it does is drawn from a stream of chance of its own.
 
+import { alone } from '../../src/lock/types.ts';
 import { parseValue } from '../../src/lock/value.ts';
 import type { Crowd } from './contender.ts';
 import { HoldProgram } from './hold-program.ts';
@@ -80,10 +81,11 @@ export class Shell {
   #acquire(shell: SimProcess, resource: string): Promise<LockHandle | null> {
     const { system, options, witness } = this.#crowd;
     const { ttlMs, waitMs, isFenced } = options;
+    const { sharing } = alone;
     const program = this.#program(shell, resource, waitMs + giveUpMs);
     const main = async (ways: Ways) => {
       const { redlock, close } = await ways.redlock();
-      const wanted = { name: resource, ttlMs, waitMs, giveUpAfterMs, isFenced };
+      const wanted = { name: resource, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
       const acquisition = await system.acquireOnce(
         { ...ways, redlock },
         wanted,

@@ -27,7 +27,7 @@ function optionRow(row: OptionRow): string {
     const isLast = index === names.length - 1;
     return `\`${name}${isLast && row.argument !== undefined ? ` ${row.argument}` : ''}\``;
   });
-  return `| ${spellings.join(', ')} | ${cell(row.description)} |`;
+  return `| ${cell(spellings.join(', '))} | ${cell(row.description)} |`;
 }
 
 describe('docs/reference.md', () => {

@@ -6,13 +6,13 @@ import { randomBytes } from 'node:crypto';
 import { HolderChannel, type Listen } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
-import type { Lease } from '../../lock/types.ts';
+import type { Lease, Sharing } from '../../lock/types.ts';
 import { type HolderRecord, parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
-import { exitCode } from '../../text/errors.ts';
+import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { failuresLine, holderLine } from '../../text/lines.ts';
 import { addressesOf } from '../addresses.ts';
@@ -38,7 +38,7 @@ export async function openRedlock(
 }
 
 export async function acquireLock(call: Call): Promise<number> {
-  const { args, settings, clock, print, tell, interrupted } = call;
+  const { args, settings, clock, print, interrupted } = call;
   const { redlock, close } = await openRedlock(settings, clock);
   const acquisition = await acquireOnce(
     { redlock, ...partsOf(call, 'redlockctl') },
@@ -46,7 +46,7 @@ export async function acquireLock(call: Call): Promise<number> {
     interrupted(),
   );
   close();
-  if (acquisition.kind !== 'acquired') return failed(args.operands[0] ?? '', acquisition, tell);
+  if (acquisition.kind !== 'acquired') return failed(args.operands[0] ?? '', acquisition, call);
   print(ticketText(call, acquisition.lease, {}));
   return exitCode.ok;
 }
@@ -62,11 +62,7 @@ export function partsOf(call: Call, label: string): Omit<AcquireOnceParts, 'redl
     // Without the note: the masters tell 200 bytes of an id.
     waiterIdOf: (id) => {
       const { note, ...holder } = holderOf(call, label);
-      return waiterIdOf(
-        { sharing: { kind: 'exclusive' }, preemptible: 'never' },
-        id,
-        whoOf(holder),
-      );
+      return waiterIdOf({ sharing: sharingOf(call), preemptible: 'never' }, id, whoOf(holder));
     },
   };
 }
@@ -79,7 +75,16 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
 /** What the command line asks for. */
 export function wantedBy({ args, settings }: Call): Wanted {
   const { ttlMs, waitMs, giveUpAfterMs, isFenced } = settings;
-  return { name: args.operands[0] ?? '', ttlMs, waitMs, giveUpAfterMs, isFenced };
+  const sharing = sharingOf({ settings });
+  return { name: args.operands[0] ?? '', ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
+}
+
+/** @throws UsageError where the protocol has no shared locks */
+function sharingOf({ settings }: Pick<Call, 'settings'>): Sharing {
+  const { isShared, protocol } = settings;
+  if (!isShared) return { kind: 'exclusive' };
+  if (protocol === 'redlock') return { kind: 'shared' };
+  throw new UsageError(`protocol: ${protocol}: a lock is held exclusively (leave out --shared)`);
 }
 
 /** The token; with --json the lease and these facts. */
@@ -104,12 +109,12 @@ export function ticketText(
 export function failed(
   name: string,
   acquisition: NotAcquired,
-  tell: (line: string) => void,
+  { settings, tell }: Pick<Call, 'settings' | 'tell'>,
 ): number {
   switch (acquisition.kind) {
     case 'busy':
       tell(`busy: ${quoted(name)}: ${blockerOf(acquisition)} (wait with -w)`);
-      return exitCode.busy;
+      return settings.conflictExitCode;
     case 'aborted':
       return exitCode.busy;
     case 'misconfigured':

@@ -141,7 +141,7 @@ export async function hold(call: Call): Promise<number> {
     if (kept.acquisition.kind === 'aborted' && !isWanted()) {
       tell(`given up: ${quoted(name)}: the process for which it was to be held is gone`);
     }
-    return failed(name, kept.acquisition, tell);
+    return failed(name, kept.acquisition, call);
   }
   if (kept.end === 'stopped' && role === null)
     tell(`stopped: ${quoted(name)}: a person asked for it; nothing was stopped (see history)`);

@@ -35,6 +35,7 @@ export interface Wanted {
   /** How long to go on when no quorum answers. */
   readonly giveUpAfterMs: number;
   readonly isFenced: boolean;
+  readonly sharing: Sharing;
 }
 
 /** Waits for the lock. */
@@ -44,13 +45,14 @@ export function acquireOnce(
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { redlock, clock, random, newToken, holderRecord, waiterIdOf = (id) => id } = parts;
-  const { name, ttlMs, waitMs, giveUpAfterMs, isFenced } = wanted;
+  const { name, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing } = wanted;
   const waiting = {
     redlock,
     clock,
     random,
     report: () => {},
-    newClaim: () => newClaim({ resources: [name], ttlMs, isFenced }, newToken(), holderRecord()),
+    newClaim: () =>
+      newClaim({ resources: [name], ttlMs, isFenced, sharing }, newToken(), holderRecord()),
     waiterId: waiterIdOf(newToken()),
   };
   return waitForLock(waiting, { waitMs, giveUpAfterMs, aborted });

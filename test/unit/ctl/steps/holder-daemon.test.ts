@@ -3,6 +3,7 @@
 
 import { expect, it } from 'vitest';
 import { type HolderDaemonParts, hold } from '../../../../src/ctl/steps/holder-daemon.ts';
+import { alone } from '../../../../src/lock/types.ts';
 import { HandClock } from '../../hand-clock.ts';
 
 it('a bug while it extends ends it with that error, and the alarms do not hide it', async () => {
@@ -27,7 +28,14 @@ it('a bug while it extends ends it with that error, and the alarms do not hide i
     holderRecord: () => ({ host: 'desk', pid: 7, user: 'ann', since: '', label: '' }),
     masterTimeoutMs: 100,
   };
-  const wanted = { name: 'x', ttlMs: 3_000, waitMs: 0, giveUpAfterMs: 0, isFenced: false };
+  const wanted = {
+    name: 'x',
+    ttlMs: 3_000,
+    waitMs: 0,
+    giveUpAfterMs: 0,
+    isFenced: false,
+    sharing: alone.sharing,
+  };
   const holding = hold(parts, wanted, {
     isWanted: () => true,
     ended: new AbortController().signal,
