@@ -34,6 +34,8 @@ const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: generous(60_000) };
 
+/** Scripts with short names, as they ship. */
+const shortScripts = { './lua-file.ts': `${import.meta.dirname}/test/servers/short-lua-file.ts` };
 /** In the simulator ioredis speaks to simulated servers. */
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
 const rareMutants = 'test/sim/rare-mutants*.test.ts';
@@ -81,7 +83,7 @@ export default defineConfig({
   test: {
     projects: [
       suite('unit'),
-      suite('redis'),
+      suite('redis', { alias: shortScripts }),
       suite('sim', { ...simulated, exclude: [rareMutants] }),
       suite('library', { ...onRealTime, exclude: slowFiles }),
       suite('cli', { ...onRealTime, exclude: slowFiles }),

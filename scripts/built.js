@@ -96,6 +96,7 @@ function fingerprint() {
     'built.js',
     'man-pages.ts',
     'bundle.js',
+    'short-lua.js',
     'programs.js',
     'ioredis-parts.js',
     'no-debug.js',

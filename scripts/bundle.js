@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { aliases, fewCommands } from './ioredis-parts.js';
 import { root } from './program.js';
 import { forCheckout, large, library, small, standalone } from './programs.js';
+import { shortLua } from './short-lua.js';
 
 /**
  * Writes dist/ into a folder.
@@ -145,14 +146,14 @@ function knownVersion() {
   };
 }
 
-/** src/redis/calls/lua-file.ts with the texts of src/redis/scripts/ in it. */
+/** src/redis/calls/lua-file.ts with the texts of src/redis/scripts/ in it, with short names. */
 function knownScripts() {
   const folder = join(root, 'src', 'redis', 'scripts');
   const files = readdirSync(folder).map((name) => [
     name.replace(/\.lua$/, ''),
     readFileSync(join(folder, name), 'utf8'),
   ]);
-  const table = JSON.stringify(Object.fromEntries(files));
+  const table = JSON.stringify(shortLua(Object.fromEntries(files)));
   const code = `const files = ${table};\nexport const luaFile = (name) => files[name];`;
   const file = join(root, 'src', 'redis', 'calls', 'lua-file.ts');
   return { name: 'known-scripts', load: (/** @type {string} */ id) => (id === file ? code : null) };
