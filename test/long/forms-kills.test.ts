@@ -81,7 +81,7 @@ async function underFire(
     async () =>
       (await Promise.all(masters.map((master) => master.keys())))
         .flat()
-        .every((key) => /:(fence|history)$/.test(key)),
+        .every((key) => /:(fence|history|mark)$/.test(key)),
     15_000,
   );
   return readFileSync(log, 'utf8').trim().split('\n');

@@ -134,7 +134,7 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
     async () =>
       (await Promise.all(masters.map((master) => master.keys())))
         .flat()
-        .every((key) => /:(fence|history)$/.test(key)),
+        .every((key) => /:(fence|history|mark)$/.test(key)),
     15_000,
   );
 });
