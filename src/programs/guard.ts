@@ -55,6 +55,8 @@ const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;
 let tree: ProcessTree | null = null;
+/** redlock-run has sent the stop signal in our place: no process gets it a second time. */
+let isStoppedByRun = false;
 const decoder = new StringDecoder('utf8');
 const onText = eachMessage<ToGuard>(obey);
 listen((bytes) => onText(decoder.write(bytes)), leave);
@@ -80,7 +82,10 @@ function obey({ id, ...request }: ToGuard): void {
       tree?.relay(request.signal);
       return answer();
     case 'stop':
-      if (isOver(request.until)) return answer({ isDropped: true });
+      if (isOver(request.until)) {
+        isStoppedByRun = true;
+        return answer({ isDropped: true });
+      }
       answer();
       tree?.stop(request.signal);
       return;
@@ -108,7 +113,7 @@ function configure(wanted: GuardConfig): { readonly failure?: string } {
   }
   config = wanted;
   const guarded = {
-    stop: (signal: Signal) => tree?.stop(signal),
+    stop: (signal: Signal) => isStoppedByRun || tree?.stop(signal),
     kill: async () => tree?.kill(),
     countAlive: () => tree?.countAlive() ?? 0,
   };
@@ -146,7 +151,7 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
   const { isForeground, hasNamespace } = plan;
   const running = { pid: started.pid, isForeground, hasNamespace };
   const isOther = () => false;
-  const keptParts = { libc, command: running, isOther, isReapedByNode: true };
+  const keptParts = { libc, command: running, isOther, isReapedByNode: true, guard: null };
   const kept = new KeptTree(keptParts);
   tree = keptOrSeen(kept, running);
   answer({ pid: started.pid });

@@ -174,6 +174,24 @@ it.concurrent('a command is started once, and a dead guard has told its end', as
   expect(await job.run.result).toMatchObject({ code: 5, stdout: 'began\n' });
 });
 
+/** perl: traces its parent without stopping it, and never waits for it (PTRACE_SEIZE). */
+const call = { x64: 101, arm64: 117 }[process.arch as string];
+const traces = `syscall(${call}, 0x4206, getppid, 0, 0) == 0 or die "ptrace: $!"`;
+const canTrace = spawnSync('sh', ['-c', `perl -e '${traces}'; exit $?`]).status === 0;
+if (!call || !canTrace) process.stderr.write('  SKIPPED: a process may not trace its parent\n');
+
+it.skipIf(!call || !canTrace).concurrent(
+  'a death that the kernel hides is told by the end of its pipe',
+  async () => {
+    const command = ['perl', '-e', `$| = 1; ${traces}; print "ready\n"; sleep 600`];
+    const job = await startJob(await sharedMasters(), command, { flags: patient }).ready();
+    job.happens();
+    process.kill(job.guardPid, 'SIGKILL');
+    const { code, stderr } = await job.outcome();
+    expect([code, stderr]).toEqual([79, expect.stringContaining('the guard process died;')]);
+  },
+);
+
 it.concurrent('no guard, no job: exit 69, one line of why, and the lock is free', async () => {
   const masters = await sharedMasters();
   const copy = mkdtempSync(join(scratchFolder(), 'no-guard-'));

@@ -23,7 +23,7 @@ async function grown(isForeground: boolean, ...shape: readonly string[]) {
   });
   const command = { pid: child.pid as number, isForeground, hasNamespace: false };
   const isOther = (pid: number) => others.has(pid);
-  const tree = new KeptTree({ libc, command, isOther, isReapedByNode: true });
+  const tree = new KeptTree({ libc, command, isOther, isReapedByNode: true, guard: null });
   trees.push(tree);
   child.once('exit', () => tree.commandReaped());
   let output = '';

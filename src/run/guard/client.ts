@@ -4,6 +4,7 @@
 // itself, so it inherits the processes of a dead guard.
 // *Invariant:* a command is started only by a guard that has confirmed the deadline of this lease.
 
+import assert from 'node:assert/strict';
 import type { Child } from '../child.ts';
 import type { GuardEnd, TimeLeft } from '../ports.ts';
 import type { Libc } from '../processes/libc.ts';
@@ -60,6 +61,9 @@ export class GuardClient {
   #failure: string | null = null;
   #deadlines: Deadlines | null = null;
   #configured: Promise<Answer | null>;
+  /** Resolves when this guard is given up. */
+  #isReplaced: Promise<void> = Promise.resolve();
+  #replaced: () => void = () => {};
   /** Has been started, or is about to be. */
   #command: GuardedCommand | null = null;
 
@@ -86,8 +90,7 @@ export class GuardClient {
       if (configured && guard === this.#guard) {
         if (await this.#ask(this.#newDeadlines(timeLeft), answerMs)) return null;
       }
-      await guard.ended;
-      await new Promise(setImmediate); // Until another one has been started.
+      if (guard === this.#guard && this.#failure === null) await this.#isReplaced;
     }
     return this.#failure;
   }
@@ -100,6 +103,7 @@ export class GuardClient {
   /** Has the guard start the command. To be called once. */
   start(plan: StartPlan): Child {
     if (this.#failure !== null || this.#deadlines === null) return neverStarted;
+    assert(this.#command === null, 'a command is started once');
     const { config, marginMs, libc, readingsNow, onLost } = this.#parts;
     this.#others.note();
     this.#command = new GuardedCommand({
@@ -141,8 +145,12 @@ export class GuardClient {
     const guard = this.#guard;
     const answer = guard.ask(request);
     const given = within(limitMs, () => {
+      // It may have been sent the start meanwhile: from then on it is not ended for being slow.
+      if (this.#command || guard !== this.#guard) return;
       this.#isSilent = true;
       guard.kill();
+      // One that SIGKILL does not end has been sent no start, so it never starts anything.
+      void after(endMs).then(() => this.#replace(guard, 'does not end'));
     });
     void answer.then(given);
     return answer;
@@ -154,21 +162,25 @@ export class GuardClient {
     const guard = this.#guard;
     this.#startedAt = readingsNow().monotonic;
     this.#isSilent = false;
+    this.#isReplaced = new Promise((resolve) => {
+      this.#replaced = resolve;
+    });
     guard.onMessage((message) => {
       if (message.kind === 'stopping') onStopping();
       else this.#command?.hear(message);
     });
-    guard.ended.then((how) => this.#replace(how));
+    void guard.ended.then((how) => this.#replace(guard, how));
     return this.#ask({ kind: 'configure', config }, startMs);
   }
 
-  #replace(how: string): void {
-    if (this.#isDone || this.#command) return;
+  #replace(guard: GuardProcess, how: string): void {
+    if (this.#isDone || this.#command || guard !== this.#guard || this.#failure !== null) return;
     const ageMs = this.#parts.readingsNow().monotonic - this.#startedAt;
-    const wasStable = this.#guard.hasSpoken && ageMs >= stableMs;
+    const wasStable = guard.hasSpoken && ageMs >= stableMs;
     this.#restartCount = wasStable ? 1 : this.#restartCount + 1;
     if (this.#restartCount > mostRestarts) this.#failure = how;
-    this.#guard.dropRequests();
+    guard.dropRequests();
+    this.#replaced();
     if (this.#failure !== null) return;
     const end = this.#isSilent ? 'silent' : 'died';
     this.#guard = new GuardProcess(this.#parts.supply.program);

@@ -43,6 +43,8 @@ export interface GuardSupply {
 
 /** The interval of looks at a guard that has closed its pipe: Node tells of most ends sooner. */
 const endingMs = 250;
+/** How long to read from a dead guard, if another process should keep its pipe open. */
+const drainMs = 1_000;
 
 export class GuardProcess {
   /**
@@ -73,9 +75,11 @@ export class GuardProcess {
         });
         pipeOf(guard, answerDescriptor)?.once('close', () => void this.#closed().then(resolve));
       });
+      const answers = pipeOf(guard, answerDescriptor);
+      const read = new Promise((resolve) => answers?.once('close', resolve));
+      // What it has said may still lie in the pipe.
       this.ended = ended.then(async (how) => {
-        // What it has said lies in the pipe, and is read in the next turns of the event loop.
-        for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+        if (answers?.destroyed === false) await Promise.race([read, after(drainMs)]);
         return how;
       });
       // One that was not started has no pid, and Node would send SIGKILL to pid 0, which is all of
@@ -163,6 +167,10 @@ export class GuardProcess {
   kill(): void {
     this.#process?.kill('SIGKILL');
   }
+}
+
+function after(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
 }
 
 /** As little as possible: CI systems that kill by a marker in the environment must not find it. */

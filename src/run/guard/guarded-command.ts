@@ -7,7 +7,6 @@
 import { type Child, type Ended, exitOf } from '../child.ts';
 import type { GuardEnd } from '../ports.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
-import { LeftTree } from '../processes/left-tree.ts';
 import type { Libc } from '../processes/libc.ts';
 import { type OtherChildren, reapOrphans } from '../processes/own-children.ts';
 import type { ProcessTree } from '../processes/process-tree.ts';
@@ -72,6 +71,8 @@ export class GuardedCommand implements Child {
   /** Whether the guard is lost: the tree is ours to end. */
   #isLeft = false;
   #how: GuardEnd = 'died';
+  /** Whether the stop signal was sent from here, where it is known now which process had it. */
+  #isStoppedHere = false;
   #tree: ProcessTree | null = null;
   #looking: NodeJS.Timeout | null = null;
 
@@ -94,11 +95,13 @@ export class GuardedCommand implements Child {
       guard,
       isStarting: () => this.#isStarting,
       isDeadlineNear: () => this.#isDeadlineNear(),
-      onLook: () => parts.others.note(() => this.#hasGuard),
       onSilent: () => void this.#silent(),
     });
     this.#reaping = setInterval(() => {
-      if (!this.#isLeft) reapOrphans(libc, this.#pid ?? undefined);
+      if (this.#isLeft) return;
+      parts.others.note(() => this.#hasGuard);
+
+      reapOrphans(libc, this.#pid ?? undefined);
     }, reapMs);
     const answer = guard.ask({ kind: 'start', plan });
     void answer.then((given) => this.#answered(given));
@@ -145,10 +148,11 @@ export class GuardedCommand implements Child {
 
   async #stop(signal: Signal): Promise<void> {
     const { guard, graceMs } = this.#parts;
-    if (!this.#isLeft) {
+    if (!this.#isLeft && !this.#isStoppedHere) {
       const until = this.#until(graceMs);
       const answer = await soon(guard.ask({ kind: 'stop', signal, until }), until.withinMs);
       if (answer && !answer.isDropped) return;
+      this.#isStoppedHere = true;
       this.#actHere();
     }
     this.#left().stop(signal);
@@ -221,7 +225,7 @@ export class GuardedCommand implements Child {
       this.#resolveStarted(undefined);
       return this.#ended({ kind: 'unknown-start', isAlive: count > 0 }, count);
     }
-    const status = tree instanceof LeftTree && !this.hasNamespace ? tree.commandStatus : null;
+    const status = tree instanceof KeptTree && !this.hasNamespace ? tree.commandStatus : null;
     // It had ended by then: nothing was lost with the guard.
     if (status !== null && count === 0) return this.#ended(exitOf(status), 0);
     this.#parts.onLost(this.#how);
@@ -255,9 +259,15 @@ export class GuardedCommand implements Child {
       return new SeenTree({ root: command, command, others: [], callerSession: 0 });
     }
     const isOther = (pid: number) => others.has(pid);
-    const kept = new KeptTree({ libc, command, isOther, isReapedByNode: false });
+    const kept = new KeptTree({
+      libc,
+      command,
+      isOther,
+      isReapedByNode: false,
+      guard: guard.id,
+    });
     if (this.#pid === null) kept.commandReaped();
-    return new LeftTree(guard.id, hasNamespace, kept);
+    return kept;
   }
 
   #ended(exit: ChildExit, leftCount: number): void {

@@ -18,8 +18,6 @@ export interface WatchParts {
   readonly isStarting: () => boolean;
   /** Whether the last deadline that it has confirmed has come. */
   readonly isDeadlineNear: () => boolean;
-  /** Called at each look. */
-  readonly onLook: () => void;
   /** It stands still. Called once. */
   readonly onSilent: () => void;
 }
@@ -39,7 +37,7 @@ export class GuardWatch {
 
   /** Looks soon if this request is not answered. */
   async expect(answer: Promise<unknown>): Promise<void> {
-    const timer = setTimeout(() => this.#lookIn(0), answerMs).unref();
+    const timer = setTimeout(() => this.#doubts > 0 || this.#lookIn(0), answerMs).unref();
     await answer;
     clearTimeout(timer);
   }
@@ -59,8 +57,7 @@ export class GuardWatch {
 
   #look(): void {
     if (this.#isEnded) return;
-    const { guard, onLook, onSilent } = this.#parts;
-    onLook();
+    const { guard, onSilent } = this.#parts;
     const { unanswered } = guard;
     const isOwing = unanswered !== null && (unanswered === this.#unanswered || this.#doubts === 0);
     this.#doubts = this.#seemsStill(isOwing) ? this.#doubts + 1 : 0;

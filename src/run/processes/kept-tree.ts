@@ -1,14 +1,17 @@
 // The processes of a command as the kernel keeps them for a child subreaper (Linux): every orphan
 // among them becomes our child, whatever its session, group or name. So no process can leave the
 // tree, and ECHILD says that none is left. The cost does not depend on the number of other
-// processes on the machine.
+// processes on the machine. In redlock-run it is also the tree that a guard has left or does not
+// end: what is below the guard, as long as that exists, and what redlock-run has inherited from it.
+// *Note:* only our own children keep their numbers until we reap them. The start and the parent of
+// any other process are compared directly before a signal.
 
 import { ConfigError } from '../../text/errors.ts';
 import { RunError } from '../preconditions.ts';
 import type { Signal } from '../supervisor.ts';
 import { killAll } from './kill-all.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
-import { childrenOf, namespacedPids, objectionToTable } from './process-table.ts';
+import { childrenOf, namespacedPids, objectionToTable, processEntry } from './process-table.ts';
 import { type ProcessId, type ProcessTree, type RunningCommand, send } from './process-tree.ts';
 import { StopOnce } from './stop-once.ts';
 import {
@@ -20,6 +23,7 @@ import {
   longestLooksMs,
   mostLooks,
   type TakeLook,
+  type Top,
   walk,
 } from './tree-look.ts';
 
@@ -33,6 +37,8 @@ export interface KeptTreeParts {
   readonly isOther: (pid: number) => boolean;
   /** Whether Node has started the command and will reap it. */
   readonly isReapedByNode: boolean;
+  /** A guard below this process, which has started the command; null: there is none. */
+  readonly guard: ProcessId | null;
 }
 
 export class KeptTree implements ProcessTree {
@@ -44,22 +50,12 @@ export class KeptTree implements ProcessTree {
   constructor(parts: KeptTreeParts) {
     this.#parts = parts;
     const look: TakeLook = (visit) => this.#look(visit);
-    this.#stopOnce = new StopOnce(parts.command, look, () => this.#children());
+    this.#stopOnce = new StopOnce(parts.command, look, () => this.#tops());
   }
 
   /** The exit status of the command, where Node does not reap it; null: unknown so far. */
   get commandStatus(): WaitStatus | null {
     return this.#commandStatus;
-  }
-
-  /** Whether the command is our child, running or not reaped yet. */
-  get hasCommand(): boolean {
-    return this.#children().includes(this.#parts.command.pid);
-  }
-
-  /** Whether no process of the tree is our child, not even one that has ended. */
-  get isEmpty(): boolean {
-    return this.#children().length === 0;
   }
 
   /** Notes that Node has reaped the command: from now on another process may have its pid. */
@@ -77,7 +73,7 @@ export class KeptTree implements ProcessTree {
 
   relay(signal: Signal): void {
     const { pid, isForeground, hasNamespace } = this.#parts.command;
-    if (this.#isCommandReaped) return;
+    if (!this.#isCommandThere()) return;
     // unshare(1) does not pass signals on, and some of them would end it.
     if (hasNamespace) for (const target of this.#inNamespace()) send(target, signal);
     else send(isForeground ? pid : -pid, signal);
@@ -114,7 +110,7 @@ export class KeptTree implements ProcessTree {
 
   /** Tells each process once a run, whatever the causes are. */
   stop(signal: Signal): void {
-    this.#stopOnce.stop(signal, this.#isCommandReaped);
+    this.#stopOnce.stop(signal, this.#isCommandThere());
   }
 
   kill(): Promise<readonly number[]> {
@@ -132,7 +128,7 @@ export class KeptTree implements ProcessTree {
     const keys = new Set<string>();
     const living: Found[] = [];
     const { hasNamespace } = this.#parts.command;
-    for (const found of walk(this.#children(), this.#parts.command.pid)) {
+    for (const found of walk(this.#tops(), this.#parts.command.pid)) {
       keys.add(found.key);
       visit(found);
       if (!this.#isAlive(found)) continue;
@@ -180,10 +176,39 @@ export class KeptTree implements ProcessTree {
     return targets.map(({ pid }) => pid);
   }
 
+  /**
+   * Whether its number is still that of the command, and of its group, so that a signal can hit no
+   * other process. Another process than Node or this tree may have reaped it: its guard.
+   */
+  #isCommandThere(): boolean {
+    const { command, isReapedByNode } = this.#parts;
+    if (this.#isCommandReaped || isReapedByNode) return !this.#isCommandReaped;
+    try {
+      return this.#tops().some(({ pid }) => pid === command.pid);
+    } catch {
+      return false; // The processes cannot be listed now.
+    }
+  }
+
+  /**
+   * The uppermost processes of the tree. Those below the guard come first: what it leaves becomes
+   * ours, and would be missed in the other order.
+   */
+  #tops(): readonly Top[] {
+    const { guard } = this.#parts;
+    const isThere = guard !== null && processEntry(guard.pid)?.startedAt === guard.startedAt;
+    const below = isThere ? topsBelow(guard.pid) : [];
+    return [...below, ...this.#children().map((pid) => ({ pid, parent: process.pid }))];
+  }
+
   /** Includes those that have ended and are not reaped yet. */
   #children(): number[] {
     return childrenOf(process.pid).filter((pid) => !this.#parts.isOther(pid));
   }
+}
+
+function topsBelow(parent: number): readonly Top[] {
+  return childrenOf(parent).map((pid) => ({ pid, parent }));
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   longestLooksMs,
   mostLooks,
   type TakeLook,
+  type Top,
   walk,
 } from './tree-look.ts';
 
@@ -24,26 +25,27 @@ type StopState = 'due' | 'stopped' | 'spared';
 export class StopOnce {
   readonly #command: RunningCommand;
   readonly #look: TakeLook;
-  readonly #ours: () => readonly number[];
+  readonly #tops: () => readonly Top[];
   readonly #stops = new Map<string, StopState>();
   #isGroupStopped = false;
 
-  /** `ours`: lists our children that belong to the command. */
-  constructor(command: RunningCommand, look: TakeLook, ours: () => readonly number[]) {
+  /** `tops`: lists the uppermost processes of the tree. */
+  constructor(command: RunningCommand, look: TakeLook, tops: () => readonly Top[]) {
     this.#command = command;
     this.#look = look;
-    this.#ours = ours;
+    this.#tops = tops;
   }
 
   /**
    * A command in a session of its own: one signal for its group, whose members cannot be missed.
    * All others singly, the command first, in looks until one finds nothing new: a process that dies
-   * during a look leaves its children in none of the lists of that look.
+   * during a look leaves its children in none of the lists of that look. `isCommandThere`: its
+   * number is still that of the command, and of its group.
    */
-  stop(signal: Signal, isCommandReaped: boolean): void {
+  stop(signal: Signal, isCommandThere: boolean): void {
     const { pid, isForeground, hasNamespace } = this.#command;
     try {
-      const hasGroup = !isForeground && !hasNamespace && !isCommandReaped;
+      const hasGroup = !isForeground && !hasNamespace && isCommandThere;
       if (hasGroup && !this.#isGroupStopped) {
         this.#noteBeforeStop();
         this.#isGroupStopped = true;
@@ -53,7 +55,7 @@ export class StopOnce {
     } catch {
       // The processes cannot be listed now. Killing follows, and does not give up.
       const isTold = this.#isGroupStopped || (isForeground && this.#stops.size > 0);
-      if (isTold || hasNamespace || isCommandReaped) return;
+      if (isTold || hasNamespace || !isCommandThere) return;
       this.#isGroupStopped = !isForeground;
       sendToAll([isForeground ? pid : -pid], signal);
     }
@@ -73,7 +75,7 @@ export class StopOnce {
   /** Notes what exists before the group is signalled, unless that takes too long. */
   #noteBeforeStop(): void {
     const endAt = performance.now() + longestLooksMs;
-    for (const { key, entry } of walk(this.#ours(), this.#command.pid)) {
+    for (const { key, entry } of walk(this.#tops(), this.#command.pid)) {
       this.#stops.set(key, entry !== null && this.#isInGroup(entry) ? 'stopped' : 'due');
       if (performance.now() > endAt) return this.#stops.clear();
     }

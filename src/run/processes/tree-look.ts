@@ -28,21 +28,29 @@ export interface Look {
 /** Looks once at all processes of the tree, and calls `visit` for each of them. */
 export type TakeLook = (visit?: (found: Found) => void) => Look;
 
+/** A child of this process, or of a guard below it. */
+export interface Top {
+  readonly pid: number;
+  readonly parent: number;
+}
+
 /**
- * The processes of the tree below our own children `ours`: `first` and what is below it, then the
- * others, the youngest first. *Invariant:* the children of a process are listed before it is
- * yielded, so what is done to it hides none of them.
+ * The processes of the tree below `tops`: `first` and what is below it, then the others, the
+ * youngest first: the next of a chain of forks is reached before it has started another.
+ * *Invariant:* the children of a process are listed before it is yielded, so what is done to it
+ * hides none of them.
  */
-export function* walk(ours: readonly number[], first: number): Generator<Found> {
-  const others = ours.filter((pid) => pid !== first);
-  const sorted = others.length < ours.length ? [...others, first] : ours;
-  const next = sorted.map((pid) => ({ pid, parent: process.pid, key: null as string | null }));
+export function* walk(tops: readonly Top[], first: number): Generator<Found> {
+  const roots = new Set([process.pid, ...tops.map(({ parent }) => parent)]);
+  const others = tops.filter(({ pid }) => pid !== first);
+  const sorted = [...others, ...tops.filter(({ pid }) => pid === first)];
+  const next = sorted.map((top) => ({ ...top, key: null as string | null }));
   for (let item = next.pop(); item; item = next.pop()) {
     const { pid, parent, key: parentKey } = item;
     const entry = processEntry(pid);
     const isChild = parent === process.pid;
     // Neither there nor an orphan of ours: it has ended, and its pid may be another's by now.
-    const isInTree = entry?.parent === parent || entry?.parent === process.pid;
+    const isInTree = entry?.parent === parent || roots.has(entry?.parent ?? 0);
     if (!isInTree && !(isChild && entry === null)) continue;
     const key = `${pid}:${entry?.startedAt}`;
     const children = entry?.isAlive === false ? [] : childrenOf(pid);

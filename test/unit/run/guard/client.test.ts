@@ -122,6 +122,30 @@ it.concurrent('tells the next guard the deadlines that a dead one has confirmed'
   expect(await client.start(trueCommand).started).toBeGreaterThan(0);
 });
 
+it.concurrent('takes another guard for one that does not confirm and does not end', async () => {
+  const spare = new GuardProcess(programOf('mute'));
+  const end = vi.spyOn(spare, 'kill').mockImplementation(() => {}); // As in a frozen cgroup.
+  const { client, log } = startGuard('good', readingsNow, spare);
+  expect(await client.confirm(timeLeft)).toBeNull();
+  expect(log).toEqual(['restart: silent']);
+  end.mockRestore();
+  spare.kill();
+}, 60_000);
+
+it.concurrent('does not end a guard for being slow that has been sent the start', async () => {
+  const spare = new GuardProcess(programOf('good'));
+  const { client, log } = startGuard('mute', readingsNow, spare);
+  expect(await client.confirm(timeLeft)).toBeNull();
+  spare.kill();
+  await vi.waitFor(() => expect(log).toEqual(['restart: died']));
+  let isOver = false;
+  void client.start(trueCommand).exited.then(() => {
+    isOver = true;
+  });
+  await sleep(5_000); // It was given four seconds to confirm the deadlines.
+  expect([isOver, log]).toEqual([false, ['restart: died']]);
+}, 60_000);
+
 it.concurrent('has no guard left when it is done, and starts no other', async () => {
   const { client, log } = startGuard('good');
   await client.confirm(timeLeft);
@@ -187,12 +211,12 @@ it.concurrent('ends what is below a guard that neither acts nor dies', async () 
   expect(processEntry(member)?.isAlive).toBe(true);
   process.kill(pid, 'SIGSTOP');
   await vi.waitFor(() => expect(spare.state).toBe('T'));
-  vi.spyOn(spare, 'kill').mockImplementation(() => {}); // As in a cgroup that is frozen.
+  const end = vi.spyOn(spare, 'kill').mockImplementation(() => {}); // As in a frozen cgroup.
   child.stop('SIGTERM');
   expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' }, leftCount: 0 });
   expect(processEntry(member)?.isAlive).toBe(false);
   expect(await child.kill()).toEqual([]);
-  vi.restoreAllMocks();
+  end.mockRestore();
 });
 
 it.concurrent('ends the command of a guard that stands still', async () => {
