@@ -17,7 +17,7 @@ const longestMs = 10_000;
 
 /** Resolves when the script has ended or was killed after ten seconds. It changes no exit code. */
 export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const { execa } = await import('execa');
+  const { execa } = await import('./processes/execa.ts');
   const hook = execa('/bin/sh', ['-c', script], {
     stdio: ['ignore', 2, 2],
     env: environment,
@@ -27,6 +27,7 @@ export async function runOnLost(script: string, environment: NodeJS.ProcessEnv):
     buffer: false,
     cleanup: false,
     reject: false,
+    verbose: 'none',
   });
   keepApart(hook);
   const { pid } = hook;

@@ -14,6 +14,7 @@ import {
   interpreter,
   isStandalone,
   program,
+  takeBy,
   untilNothingIsLeft,
   useMasters,
 } from './rig.ts';
@@ -97,6 +98,20 @@ test.skipIf(isStandalone)(
     expect(within(`"$0" "$1" files -c '${script}' 20< <(echo hello)`).stdout).toBe('hello\n');
   },
 );
+
+// Such a pipe would be non-blocking for every process that has it: "Resource temporarily
+// unavailable" for what reads it beside redlock-run, or after it.
+test.runIf(process.platform === 'linux')('a run leaves stdin as it is for others', async () => {
+  await takeBy('them', masters, 'held');
+  const during = (run: string) => {
+    const look = 'sleep 1; cat /proc/self/fdinfo/0; wait';
+    const { stdout } = shell(`: | { exec 3<&0; ${run} <&3 & ${look}; }`);
+    return /^flags:\s*(\d+)$/m.exec(stdout)?.[1];
+  };
+  const before = during(':');
+  expect(before).toMatch(/^\d+$/);
+  expect(during('"$0" "$1" -w 2s held -- true')).toBe(before);
+});
 
 test('stdin reaches the command: text, no text, and its end', async () => {
   const results = await Promise.all([

@@ -1,5 +1,6 @@
-// Unusual circumstances of a start: a terminal without a width, a removed working directory,
-// arguments that are not UTF-8. The program works, or says in one line why it cannot.
+// Unusual circumstances of a start: a terminal without a width, a working directory that has been
+// removed or may not be entered, arguments that are not UTF-8. The program works, or says in one
+// line why it cannot.
 
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -108,12 +109,39 @@ test.runIf(process.platform === 'linux' && !isStandalone)(
       status: 127,
       stderr: expect.stringMatching(/^[^\n]*odd[^\n]*\n$/),
     });
+    // ETXTBSY: a file that is being written. It is there, whatever else is not.
+    const busy = 'cp /bin/true "$HOME/busy"; "$0" "$1" a -- "$HOME/busy" 3>>"$HOME/busy"';
+    expect(within(busy)).toMatchObject({
+      status: 126,
+      stderr: expect.stringMatching(/^redlock-run: command: [^\n]*busy[^\n]*\n$/),
+    });
     expect(within('"$0" "$2" status a')).toMatchObject({ status: 0, stderr: '' });
     const missing = {
       status: 78,
       stderr: 'redlock-run: --config: "here": no such file (name a YAML file)\n',
     };
     expect(within('"$0" "$1" --config here a -- true')).toMatchObject(missing);
+  },
+);
+
+const hasSetpriv = spawnSync('setpriv', ['--version']).status === 0;
+
+test.runIf(hasSetpriv)(
+  'a working directory that may not be entered: the command runs in it',
+  () => {
+    // Root may enter every directory, unless it has given up these rights.
+    const rights = '-dac_override,-dac_read_search';
+    const without = `setpriv --bounding-set ${rights} --inh-caps ${rights}`;
+    const drop = process.getuid?.() === 0 ? without : '';
+    const within = (line: string) =>
+      shell(`mkdir -p closed; cd closed; chmod 0 .; ${drop} "$0" "$1" ${line}`);
+    expect(shell(`mkdir -p closed; cd closed; chmod 0 .; ${drop} sh -c 'cd .'`).status).not.toBe(0);
+    expect(within("a -- sh -c 'echo ran; exit 3'")).toEqual({
+      status: 3,
+      stdout: 'ran\n',
+      stderr: '',
+    });
+    expect(within('a -- /no/such/program')).toMatchObject({ status: 127 });
   },
 );
 

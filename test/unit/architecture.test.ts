@@ -155,6 +155,39 @@ describe('the pure core knows neither time nor chance nor the machine', () => {
   });
 });
 
+describe('execa starts the command, and the script of --on-lost', () => {
+  const starts = /\b(spawn|spawnSync|exec|execSync|execFile|execFileSync|fork|startOwn)\(/;
+  const command = withoutComments(sources.get('run/guard/command.ts') ?? '');
+
+  it('in one file each, which loads it by way of the caller’s streams being hidden', () => {
+    const importers = (specifier: RegExp) =>
+      files.filter((file) =>
+        specifiersOf(withoutComments(sources.get(file) ?? '')).some((name) => specifier.test(name)),
+      );
+    expect(importers(/^execa$/)).toEqual(['run/processes/execa.ts']);
+    expect(importers(/\/execa\.ts$/).sort()).toEqual(['run/guard/command.ts', 'run/hooks.ts']);
+    const hidden = "import './hidden-streams.ts';";
+    const loader = withoutComments(sources.get('run/processes/execa.ts') ?? '');
+    expect(loader.indexOf(hidden)).toBeGreaterThan(-1);
+    expect(loader.indexOf(hidden)).toBeLessThan(loader.indexOf("from 'execa'"));
+  });
+
+  it('and nothing else starts the command, but in the one case of withoutFolder', () => {
+    expect('const child = spawn(file, args);').toMatch(starts);
+    const [before = '', after = ''] = command.split('function withoutFolder(');
+    expect(before).not.toMatch(starts);
+    expect(after.match(new RegExp(starts, 'g'))).toEqual(['spawn(']);
+    expect(before.match(/\bwithoutFolder\(/g)).toHaveLength(1);
+    expect(before).toContain('folder === null ? withoutFolder(plan) : inFolder(plan, folder)');
+    expect(before.match(/\bexeca\(/g)).toHaveLength(1);
+    // The program of the guard starts it by this file and in no other way.
+    const guard = withoutComments(sources.get('programs/guard.ts') ?? '');
+    expect(guard).toContain("from '../run/guard/command.ts'");
+    expect(guard).not.toMatch(starts);
+    expect(specifiersOf(guard)).not.toContain('node:child_process');
+  });
+});
+
 describe('a folder holds at most fifteen files', () => {
   const most = 15;
   const folders = [...new Set(files.map((file) => path.dirname(file)))];
