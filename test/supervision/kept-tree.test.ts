@@ -2,10 +2,10 @@
 // which processes the stop signal reaches, and which the first look kills.
 
 import { spawn } from 'node:child_process';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { KeptTree, libcForTree } from '../../src/run/processes/kept-tree.ts';
 import { OtherChildren } from '../../src/run/processes/own-children.ts';
-import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { childrenOf, processEntry } from '../../src/run/processes/process-table.ts';
 import { canAct } from '../torture/processes.ts';
 import { fixture } from './next-holder.ts';
 
@@ -66,6 +66,38 @@ it('one look kills a deep tree as a whole', async () => {
   const killed = tree.kill();
   expect(all.filter(canAct)).toEqual([]);
   expect(await killed).toEqual([]);
+});
+
+it('below a guard that stands still each is told once, and all are killed', async () => {
+  const forks = 'use POSIX; if (fork) { sleep 600 } else { POSIX::setsid; exec @ARGV }';
+  const args = ['-e', forks, 'perl', fixture('tree.pl'), 'counting'];
+  const guard = spawn('perl', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void guard.kill('SIGKILL'));
+  const guardPid = guard.pid as number;
+  let output = '';
+  guard.stdout.setEncoding('latin1').on('data', (text) => {
+    output += text;
+  });
+  await expect.poll(() => output, { timeout: 30_000 }).toBe('ready\n');
+  guard.kill('SIGSTOP');
+  const [pid = 0] = childrenOf(guardPid);
+  const startedAt = processEntry(guardPid)?.startedAt ?? 0;
+  const tree = new KeptTree({
+    libc,
+    command: { pid, isForeground: false, hasNamespace: false },
+    isOther: (child) => child === guardPid,
+    isReapedByNode: false,
+    guard: { pid: guardPid, startedAt },
+  });
+  trees.push(tree);
+  tree.stop('SIGTERM');
+  tree.stop('SIGTERM');
+  await expect.poll(() => output.match(/told/g), { timeout: 30_000 }).toHaveLength(3);
+  expect(tree.countAlive()).toBe(3);
+  const all = descendants(guardPid);
+  expect(await tree.kill()).toEqual([]);
+  expect(all.filter(canAct)).toEqual([]);
+  expect(output.match(/told/g)).toHaveLength(3);
 });
 
 function descendants(pid: number): readonly number[] {

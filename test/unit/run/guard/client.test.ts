@@ -198,7 +198,7 @@ it.concurrent('starts nothing again after a guard that died during the start', a
 
 it.concurrent('waits for a start that takes long', async () => {
   const { child, log, pid } = await begun('later', 'pid');
-  await sleep(2_500);
+  await sleep(5_500); // Three looks, the first of them after two seconds.
   expect(log).toEqual([]);
   process.kill(pid, 'SIGUSR2');
   expect(await child.started).toBe(pid);
