@@ -86,6 +86,7 @@ function rowsOf(settings: Settings): Row[] {
       ? []
       : [from('max waiters', 'maxWaiters', String(settings.maxWaiters))]),
     from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
+    from('differing masters', 'differingMasters', settings.differingMasters),
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
     from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
     ...(settings.sources.historyBytes === 'default'

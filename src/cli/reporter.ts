@@ -32,6 +32,7 @@ const warnings: ReadonlySet<RunEvent['kind']> = new Set([
   'guard-restarted',
   'guard-lost',
   'missing-at-release',
+  'masters-differ',
 ]);
 
 export class Reporter {

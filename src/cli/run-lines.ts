@@ -3,6 +3,7 @@
 
 import { parseFreeze } from '../lock/people.ts';
 import type { NotAcquired } from '../lock/wait.ts';
+import { differenceLine } from '../redis/master-lists.ts';
 import type { Finished, RunEvent } from '../run/ports.ts';
 import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/supervisor.ts';
 import { quoted } from '../text/foreign-text.ts';
@@ -24,10 +25,8 @@ export type WaitEvent = Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>;
 export function eventLine(names: readonly string[], event: Exclude<RunEvent, WaitEvent>): string {
   const which = whichOf(names);
   switch (event.kind) {
-    case 'master-failing': {
-      const why = `${failureLine(event.failed)}; the lock needs only a quorum of the masters`;
-      return `warning: ${event.master}: ${why}`;
-    }
+    case 'master-failing':
+      return `warning: ${event.master}: ${failureLine(event.failed)}; ${needed}`;
     case 'master-recovered':
       return `recovered: ${event.master}: answers again`;
     case 'master-repaired':
@@ -37,10 +36,10 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
       const why = `its clock went ${jump}, and its keys expire by it`;
       return `warning: ${event.master}: ${why} (let NTP slew the clock, never step it)`;
     }
-    case 'master-unidentified': {
-      const why = 'refuses INFO or ROLE: a replica or a restart could not be seen';
-      return `warning: ${event.master}: ${why} (grant both, or ask the provider)`;
-    }
+    case 'master-unidentified':
+      return `warning: ${event.master}: ${unidentified} (grant both, or ask the provider)`;
+    case 'masters-differ':
+      return differenceLine(event);
     case 'fence-write-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
     case 'acquired': {
@@ -207,6 +206,8 @@ function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boole
   }
 }
 
+const needed = 'the lock needs only a quorum of the masters';
+const unidentified = 'refuses INFO or ROLE: a replica or a restart could not be seen';
 const guardIs = { died: 'the guard process died', silent: 'the guard process does not answer' };
 
 const unknownStart = 'may have been started: that is not known, and it is not started again';

@@ -13,6 +13,7 @@ export type ValueKind =
   | 'count'
   | 'slots'
   | 'holdOn'
+  | 'reaction'
   | 'bytes'
   | 'status'
   | 'signal'
@@ -182,6 +183,14 @@ export const keyTable = [
     default: null,
     defaultText: 'the ttl, with three masters or more',
     description: 'how long a master does not vote after a restart, or empty; 0 turns this off',
+  },
+  {
+    key: 'differingMasters',
+    kind: 'reaction',
+    default: 'warn',
+    description:
+      'where another host has lately used masters that could grant the lock beside ours: ' +
+      'warn, error (exit 78) or ignore',
   },
   {
     key: 'fencing',

@@ -15,7 +15,7 @@ import { choose, errorWith, type MasterSources, type Sources } from './sources.t
 import { readBoolean, readBytes, readDuration, readProtocol, readText } from './values.ts';
 
 /** *Invariant:* the settings of each master, whole: no program picks some of them. */
-export interface MasterSettings extends Omit<RedisMasterSettings, 'wallMs'> {
+export interface MasterSettings extends Omit<RedisMasterSettings, 'wallMs' | 'ownList'> {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly local: boolean;

@@ -66,6 +66,7 @@ const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
   slots: textOrNumber('not a number of slots (write a number from 1 to 1000)'),
   bytes: textOrNumber('not a size (write 64MB)'),
   holdOn: v.string(say('neither success nor always')),
+  reaction: v.string(say('not warn, error or ignore')),
   status: textOrNumber('not an exit status (write a number from 0 to 255)'),
   signal: textOrNumber('not a signal (write TERM, INT, HUP, KILL or a number)'),
   format: v.string(say('not a log format (write text or json)')),

@@ -18,6 +18,7 @@ import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';
 import { type Chosen, type ExecutionContext, Sources } from './sources.ts';
 import {
+  type Reaction,
   readBoolean,
   readCount,
   readDuration,
@@ -26,6 +27,7 @@ import {
   readLogFormat,
   readPatience,
   readPositiveDuration,
+  readReaction,
   readSignal,
   readSlots,
   readText,
@@ -48,6 +50,8 @@ export interface Settings extends RunTimings, MasterSettings, LockSettings {
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
   readonly holdOn: 'success' | 'always';
+  /** Where another host has used masters that could grant the lock beside ours. */
+  readonly differingMasters: Reaction;
   readonly isReentrant: boolean;
   /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
   readonly enclosing: EnclosingLease | null;
@@ -103,6 +107,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     stopSignal: must('signal', readSignal),
     holdAtLeastMs: must('holdAtLeast', readDuration),
     holdOn: must('holdOn', readHoldOn),
+    differingMasters: must('differingMasters', readReaction),
     maxWaiters: get('maxWaiters', readCount)?.value ?? null,
     notify: get('notify', readText)?.value ?? null,
     isReentrant,

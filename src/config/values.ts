@@ -126,6 +126,17 @@ export function readHoldOn(text: string): 'success' | 'always' {
   return text;
 }
 
+const reactions = ['warn', 'error', 'ignore'] as const;
+export type Reaction = (typeof reactions)[number];
+
+/** What a run does about a danger that is no mistake of its own. */
+export function readReaction(text: string): Reaction {
+  const reaction = reactions.find((name) => name === text);
+  if (reaction === undefined)
+    throw new ValueError(`${quoted(text)}: not ${reactions.join(', ')} (write one of them)`);
+  return reaction;
+}
+
 const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
 
 /** The form of the key on the masters. */

@@ -63,6 +63,7 @@ export class Redlock implements AsyncDisposable {
       prefix,
       historyBytes: usualHistoryBytes,
       protocol: 'redlock' as const,
+      ownList: null,
       get restartGraceMs() {
         return graceMs();
       },

@@ -14,9 +14,8 @@ import { slotOf } from '../lock/value.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts';
 import type { MasterAddress } from '../redis/address.ts';
 import type { EnclosingLock } from '../redis/enclosing-lock.ts';
-import { isFailed } from '../redis/errors.ts';
-import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
-import { RedisMaster } from '../redis/redis-master.ts';
+import { ServerRegistry } from '../redis/identity.ts';
+import type { RedisMaster } from '../redis/redis-master.ts';
 import { childEnvironment, heldNames, isHeldAround } from '../run/environment.ts';
 import { GuardClient } from '../run/guard/client.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
@@ -48,6 +47,7 @@ import {
   waiterIdFor,
   writeReportOf,
 } from './job-parts.ts';
+import { MastersWatch } from './masters-watch.ts';
 
 /** Two Ctrl-C within this time stop the run. */
 const repeatMs = 2_000;
@@ -88,6 +88,7 @@ class Job {
   readonly #guards: GuardSupply;
   readonly #tell: (event: RunEvent) => void;
   readonly #clock;
+  readonly #watch: MastersWatch;
   readonly #masters: readonly RedisMaster[];
   readonly #redlock: Redlock;
   /** The lock of an enclosing run, which is used instead of a new one; null: none. */
@@ -116,9 +117,8 @@ class Job {
     };
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
-    this.#masters = addresses.map(
-      (address) => new RedisMaster(address, settings, registry, this.#clock),
-    );
+    this.#watch = new MastersWatch(settings, addresses, registry, this.#clock, this.#tell);
+    this.#masters = this.#watch.masters;
     this.#redlock = new Redlock(this.#masters, this.#clock, settings, this.#tell);
     this.#enclosing = enclosingLockOf(settings, addresses, registry, this.#clock, this.#tell);
     this.#recorder = new Recorder(holderRecordOf(settings), settings.conflictExitCode, this.#clock);
@@ -210,10 +210,7 @@ class Job {
 
   #report(event: RunEvent): void {
     this.#tell(event);
-    if (event.kind === 'acquired')
-      for (const { name, identity } of this.#masters)
-        if (identity && !isFailed(identity) && isUnidentified(identity))
-          this.#tell({ kind: 'master-unidentified', master: name });
+    this.#watch.see(event);
     if (event.kind === 'extended' && this.#replaced() !== null) {
       this.#post({ kind: 'lost', reason: 'masters-replaced' });
     }
@@ -243,7 +240,7 @@ class Job {
     const parts = {
       clock: this.#clock,
       report: (event: RunEvent) => this.#report(event),
-      servers: this.#enclosing ? [] : this.#masters,
+      servers: this.#enclosing ? [] : this.#watch.servers,
       wait: (leftMs: number | null) => this.#wait(leftMs, aborted),
       release: (claim: Claim) => lock.release(claim),
       ready: (lease: Lease) => this.#ready(lease, guard),

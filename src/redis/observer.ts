@@ -61,10 +61,13 @@ export type FreezeReply =
   | { readonly kind: 'frozen' }
   | { readonly kind: 'taken'; readonly standing: string };
 
+/** It compares no lists of masters: it takes no lock. */
+export type ObserverSettings = Omit<RedisMasterSettings, 'ownList'>;
+
 export class LockObserver {
   readonly name: string;
   readonly address: MasterAddress;
-  readonly #settings: RedisMasterSettings;
+  readonly #settings: ObserverSettings;
   readonly #calls: Calls;
   readonly #registry: ServerRegistry;
   readonly #clock: Clock;
@@ -73,7 +76,7 @@ export class LockObserver {
 
   constructor(
     address: MasterAddress,
-    settings: RedisMasterSettings,
+    settings: ObserverSettings,
     registry: ServerRegistry,
     clock: Clock,
   ) {
@@ -221,6 +224,7 @@ export class LockObserver {
     this.#dialled ??= Connection.dial(this.address, this.#clock, {
       mostBytes: mostBytes.observer,
       mark: markQuestionOf(this.#settings, false),
+      ownList: null,
     });
     const dialled = this.#dialled;
     const connection = await dialled;

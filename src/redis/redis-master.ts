@@ -20,16 +20,16 @@ import { Connection } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
+import type { OwnList } from './master-lists.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
-import { graceFailureOf, markQuestionOf } from './restart.ts';
+import { type DoubtSettings, graceFailureOf, markQuestionOf } from './restart.ts';
 
-export interface RedisMasterSettings {
-  readonly prefix: string;
-  /** How long after a restart that may have lost keys grants do not count; 0: they always do. */
-  readonly restartGraceMs: number;
+export interface RedisMasterSettings extends DoubtSettings {
   /** What the histories of all locks under the prefix take on each master at most. */
   readonly historyBytes: number;
   readonly protocol: Protocol;
+  /** Compared with the lists of other hosts; null: it is not. */
+  readonly ownList: OwnList | null;
   /** The time of day in ms, which bounds fencing numbers; default: that of this machine. */
   readonly wallMs?: () => number;
 }
@@ -272,7 +272,8 @@ export class RedisMaster implements Master {
   }
 
   #connected(): Promise<Connection | Failed> {
-    const meeting = { mostBytes: mostBytes.lock, mark: markQuestionOf(this.#settings, true) };
+    const [mark, { ownList }] = [markQuestionOf(this.#settings, true), this.#settings];
+    const meeting = { mostBytes: mostBytes.lock, mark, ownList };
     this.#dialing ??= Connection.dial(this.#origin, this.#clock, meeting).then((connection) => {
       this.#dialing = null;
       this.#connection = isFailed(connection) ? null : connection;

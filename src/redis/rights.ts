@@ -17,8 +17,8 @@ const redlockScripts: readonly ScriptName[] = [
   'look',
   'promoted',
 ];
-/** Asked for too: without these rights a master that was emptied is not known. */
-const markScript: ScriptName = 'mark';
+/** Asked for too: without these rights a master that was emptied, or another list, is not known. */
+const markScripts: readonly ScriptName[] = ['mark', 'lists'];
 const setnxScripts: readonly ScriptName[] = [
   'acquire.setnx',
   'extend.setnx',
@@ -36,7 +36,9 @@ export type ProgramName = 'redlock-run' | 'redlockctl';
 /** The commands in lower case, sorted. `protocol`: those that it needs; absent: all. */
 function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
   const names: readonly ScriptName[] = [
-    ...(protocol === undefined || protocol === 'redlock' ? [...redlockScripts, markScript] : []),
+    ...(protocol === undefined || protocol === 'redlock'
+      ? [...redlockScripts, ...markScripts]
+      : []),
     ...(protocol === 'redlock' ? [] : setnxScripts),
     ...(program === 'redlock-run' ? [] : inspectingScripts),
   ];

@@ -77,7 +77,7 @@ export async function testMaster(
 ): Promise<Failed | null> {
   const master = new RedisMaster(
     observer.address,
-    { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol },
+    { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol, ownList: null },
     new ServerRegistry(),
     clock,
   );

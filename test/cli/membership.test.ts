@@ -1,12 +1,13 @@
 // Servers that must not be in the list of masters: the built program finds a server that is listed
 // twice, under any name, and a replica, before the command runs.
 
+import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { startMasters } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { runCli, startCli } from '../servers/run-cli.ts';
-import { linesOf, locksOn, type TestMaster, useMasters } from './rig.ts';
+import { linesOf, locksOn, node, type TestMaster, useMasters } from './rig.ts';
 
 const { masters } = useMasters(2, { transport: 'tcp' });
 
@@ -114,3 +115,74 @@ test('a master that becomes a replica during a run loses its vote, not the run',
   expect(stderr).toMatch(/warning: redis:\S+: (READONLY|has become a replica)/);
   await Promise.all(set.map((master) => master.stop()));
 });
+
+const markKey = '{redlock:}:mark';
+const ourField = `list:${hostname()}`;
+
+const listOn = (master: TestMaster, field = ourField) =>
+  master.command('hget', markKey, field) as Promise<string | null>;
+
+/** Holds a lock on these masters until each that is up has our list; resolves with stderr. */
+async function holdOn(set: readonly TestMaster[], more: Record<string, string> = {}) {
+  const up = set.filter(({ isRunning }) => isRunning);
+  for (const master of up) await master.command('hdel', markKey, ourField);
+  const urls = set.map(({ url }) => url).join(',');
+  const env = { REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '30s', ...more };
+  const args = ['--ttl', '3s', '-k', '200ms', 'name', '--', ...node('obedient.js')];
+  const job = startCli(args, { env });
+  // What it tells of the lists, it tells before it writes its own.
+  await eventually('its list is on each', async () => {
+    const lists = await Promise.all(up.map((master) => listOn(master)));
+    return lists.every((list) => list?.split('redis:').length === up.length + 1);
+  });
+  job.signal('SIGTERM');
+  const { signal, stderr } = await job.result;
+  expect(signal).toBe('SIGTERM');
+  return stderr;
+}
+
+test('lists by which two hosts could hold one lock are told, and no others', async () => {
+  const set = (await startMasters(5, { persist: true, transport: 'tcp' })) as TestMaster[];
+  const [a, b, c, d, e] = set as [TestMaster, TestMaster, TestMaster, TestMaster, TestMaster];
+  for (const master of set) await master.markLongAgo('redlock:');
+  expect(await holdOn([a, b, c])).toBe('');
+  for (const master of [a, b, c])
+    await master.command('hset', markKey, 'list:web1', (await listOn(master)) ?? '');
+  // Which of ours it names depends on which have answered by then.
+  const warning = (told: string) =>
+    new RegExp(
+      `^redlock-run: warning: this host's masters could grant a lock beside web1's: it ${told}.* ` +
+        '\\(give all hosts the same masters, or change one at a time\\)\\n$',
+    );
+  expect(await holdOn([a, d, e])).toMatch(warning(`has ${b.url}, ${c.url} too`));
+  const fewer = '(does not have redis:|has another number of masters)';
+  expect(await holdOn(set)).toMatch(warning(fewer));
+  expect(await holdOn([a, b, c, d])).toBe('');
+  const renamed = [a, b, c].map(({ url }) => url.replace('127.0.0.1', 'localhost'));
+  expect(await holdOn([a, b, c], { REDLOCK_MASTERS: renamed.join(',') })).toBe('');
+
+  for (const master of [d, e])
+    await master.command('hset', markKey, 'list:web1', (await listOn(a, 'list:web1')) ?? '');
+  for (const master of set) await master.command('hdel', markKey, ourField);
+  const env = { REDLOCK_RESTART_GRACE: '30s', REDLOCK_MASTERS: [a, d, e].map(urlOf).join(',') };
+  const run = (reaction: string, ...flags: string[]) =>
+    runCli([...flags, 'name', '--', 'echo', 'ran'], {
+      env: { ...env, REDLOCK_DIFFERING_MASTERS: reaction },
+    });
+  const refused = await run('error');
+  expect(refused).toMatchObject({ code: 78, stdout: '' });
+  expect(refused.stderr).toMatch(/^redlock-run: masters: \S+: this host's masters could .* web1's/);
+  expect(await run('ignore')).toMatchObject({ code: 0, stdout: 'ran\n', stderr: '' });
+  expect((await run('warn', '--no-history')).stderr).toMatch(/ web1's: /);
+  expect(await Promise.all(set.map((master) => listOn(master)))).toEqual(Array(5).fill(null));
+
+  await e.kill();
+  expect(await holdOn([a, b, e])).toBe('');
+  await c.kill();
+  expect(await holdOn([a, b, c])).toBe('');
+  await Promise.all(set.map((master) => master.stop()));
+});
+
+function urlOf({ url }: TestMaster): string {
+  return url;
+}

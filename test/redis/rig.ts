@@ -40,7 +40,13 @@ export function handleOn(
 ) {
   const handle = new RedisMaster(
     addressOf(position),
-    { prefix, restartGraceMs, historyBytes: usualHistoryBytes, protocol: 'redlock' },
+    {
+      prefix,
+      restartGraceMs,
+      historyBytes: usualHistoryBytes,
+      protocol: 'redlock',
+      ownList: null,
+    },
     registry,
     clock,
   );

@@ -42,7 +42,13 @@ function serverBehind(
 ): Server {
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol };
+  const settings = {
+    prefix,
+    restartGraceMs: 0,
+    historyBytes: usualHistoryBytes,
+    protocol,
+    ownList: null,
+  };
   /** What an observer of its own answers. */
   async function looking<Answer>(ask: (observer: LockObserver) => Promise<Answer>) {
     const registry = new ServerRegistry();

@@ -37,7 +37,13 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
   const endpoints: Endpoint[] = [];
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol };
+  const settings = {
+    prefix,
+    restartGraceMs: 0,
+    historyBytes: usualHistoryBytes,
+    protocol,
+    ownList: null,
+  };
   const newProcess = () => {
     const process = new SimProcess(
       stage.machine(`c${endpoints.length + 1}`),

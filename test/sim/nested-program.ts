@@ -94,7 +94,13 @@ export class NestedProgram {
     } = options;
     const clock = system.createSystemClock(() => {}, process.machine);
     const registry = new system.ServerRegistry();
-    const settings = { prefix, restartGraceMs, historyBytes: usualHistoryBytes, protocol };
+    const settings = {
+      prefix,
+      restartGraceMs,
+      historyBytes: usualHistoryBytes,
+      protocol,
+      ownList: null,
+    };
     const look = ({ address }: Endpoint) =>
       new system.LockObserver(address, settings, registry, clock);
     const observers = this.record.endpoints.map(look);

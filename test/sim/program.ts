@@ -151,7 +151,7 @@ export class Program {
     const clock = system.createSystemClock(() => world.mark('jump of a clock noticed'), machine);
     const registry = new system.ServerRegistry();
     const historyBytes = usualHistoryBytes;
-    const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
+    const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList: null };
     const masters = this.record.endpoints.map(
       ({ address }) => new system.RedisMaster(address, masterSettings, registry, clock),
     );

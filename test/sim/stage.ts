@@ -137,7 +137,7 @@ export class Stage {
     const masters = this.servers.map((server, index) => {
       const { address } = new Endpoint(this.network, process, server, index);
       const historyBytes = usualHistoryBytes;
-      const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
+      const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList: null };
       return new system.RedisMaster(address, masterSettings, registry, clock);
     });
     const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs };

@@ -89,7 +89,13 @@ export class StepProgram {
     const { machine, world, name } = this.process;
     const { masterTimeoutMs, restartGraceMs, protocol } = options;
     const clock = system.createSystemClock(() => {}, machine);
-    const settings = { prefix, restartGraceMs, historyBytes: usualHistoryBytes, protocol };
+    const settings = {
+      prefix,
+      restartGraceMs,
+      historyBytes: usualHistoryBytes,
+      protocol,
+      ownList: null,
+    };
     const addresses = this.record.endpoints.map(({ address }) => address);
     const random = world.random.stream(name).next;
     return {

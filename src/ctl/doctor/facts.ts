@@ -266,7 +266,7 @@ async function setting(connection: Connection, name: string): Promise<string | n
 
 async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {
   const { username, password, passwordSource, ...stranger } = address;
-  const meeting = { mostBytes: mostBytes.brief, mark: null };
+  const meeting = { mostBytes: mostBytes.brief, mark: null, ownList: null };
   const connection = await Connection.dial(stranger, clock, meeting);
   if (isFailed(connection)) return null;
   const reply = await connection.call('PING');

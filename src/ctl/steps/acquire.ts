@@ -26,7 +26,7 @@ export async function openRedlock(
 ): Promise<{ redlock: Redlock; listen: Listen; close: () => void }> {
   const registry = new ServerRegistry();
   const masters = (await addressesOf(settings)).map(
-    (address) => new RedisMaster(address, settings, registry, clock),
+    (address) => new RedisMaster(address, { ...settings, ownList: null }, registry, clock),
   );
   const { masterTimeoutMs } = settings;
   const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});

@@ -21,6 +21,7 @@ const names = [
   'replace',
   'promoted',
   'mark',
+  'lists',
   'acquire.setnx',
   'extend.setnx',
   'release.setnx',

@@ -13,6 +13,7 @@ import { scripts } from '../calls/scripts.ts';
 import { failed, isFailed } from '../errors.ts';
 import { mayTellMore, parseIdentity, type ServerIdentity } from '../identity.ts';
 import { typeOfKey } from '../keys.ts';
+import type { OwnList } from '../master-lists.ts';
 import { textsOf } from '../replies.ts';
 import { kindOfError } from '../server-kinds.ts';
 import type { OpenedClient, Origin } from './client.ts';
@@ -27,6 +28,13 @@ export interface Meeting {
   readonly mostBytes: number;
   /** null: it is not asked. */
   readonly mark: MarkQuestion | null;
+  /** Told which lists of masters have been used, beside a mark; null: that is not asked. */
+  readonly ownList: OwnList | null;
+}
+
+/** What is asked beside the identity, and of which master. */
+interface Questions extends Omit<Meeting, 'mostBytes'> {
+  readonly name: string;
 }
 
 /** The question for the mark of the server. */
@@ -53,26 +61,29 @@ export class Connection {
   private constructor(
     { client, ask, whyFailed }: OpenedClient,
     clock: Clock,
-    mark: MarkQuestion | null,
+    questions: Questions,
   ) {
     this.#client = client;
     this.#ask = ask;
     this.#whyFailed = whyFailed;
     this.#clock = clock;
-    this.identity = this.#identify(mark);
+    this.identity = this.#identify(questions);
   }
 
   /**
-   * Connects, logs in, and sends INFO server, ROLE and the question for the mark without waiting
-   * for their answers. A server whose reply has more than `mostBytes` loses the connection.
+   * Connects, logs in, and sends INFO server, ROLE and the questions for the mark and for lists
+   * without waiting for their answers. A server whose reply has more than `mostBytes` loses the
+   * connection.
    */
   static async dial(
     origin: Origin,
     clock: Clock,
-    { mostBytes, mark }: Meeting,
+    { mostBytes, ...questions }: Meeting,
   ): Promise<Connection | Failed> {
     const opened = await openMaster(origin, { mostBytes, isRenewing: true });
-    return isFailed(opened) ? opened : new Connection(opened, clock, mark);
+    return isFailed(opened)
+      ? opened
+      : new Connection(opened, clock, { ...questions, name: origin.name });
   }
 
   /** The server's identity; null until it is known. */
@@ -143,16 +154,17 @@ export class Connection {
     if (this.#client.status !== 'end') this.#client.disconnect();
   }
 
-  async #identify(question: MarkQuestion | null): Promise<ServerIdentity | Failed> {
+  async #identify({ mark: question, ownList, name }: Questions): Promise<ServerIdentity | Failed> {
     // One write, with the first command: a server that refuses every client says why and closes the
     // connection at once, and a second write would fail before that is read.
     const { stream } = this.#client;
     stream.cork();
     process.nextTick(() => stream.uncork());
-    const [info, role, mark] = await Promise.all([
+    const [info, role, mark, lists] = await Promise.all([
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
       question && this.#askMark(question),
+      question && ownList && this.eval(scripts.lists, [question.key], ownList.host, ''),
     ]);
     // A refused INFO is no failure (some ACLs forbid it); a refused connection is.
     if (isFailed(info) && refusedConnection.test(info.message)) return info;
@@ -161,6 +173,7 @@ export class Connection {
     const more = isMore ? await this.#send(() => this.#client.info('crdt')) : null;
     const told = typeof more === 'string' ? `${server}\n${more}` : server;
     this.#identified = parseIdentity(told, role, this.#clock.now(), mark);
+    ownList?.tell(name, this, this.#identified, lists);
     return this.#identified;
   }
 

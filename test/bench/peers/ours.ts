@@ -19,6 +19,7 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
     prefix: '',
     restartGraceMs: 0,
     historyBytes: usualHistoryBytes,
+    ownList: null,
     protocol: 'redlock' as const,
   };
   const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, registry, clock));

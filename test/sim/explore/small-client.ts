@@ -77,7 +77,14 @@ export class SmallClient {
     const registry = new system.ServerRegistry();
     const wallMs = () => epochMs + now();
     const historyBytes = usualHistoryBytes;
-    const settings = { prefix, restartGraceMs, historyBytes, protocol: 'redlock' as const, wallMs };
+    const settings = {
+      prefix,
+      restartGraceMs,
+      historyBytes,
+      protocol: 'redlock' as const,
+      ownList: null,
+      wallMs,
+    };
     this.lines = Array.from({ length: masterCount }, () => []);
     this.#heard = this.lines.map(() => []);
     this.#isRefused = this.lines.map(() => false);

@@ -36,6 +36,7 @@ it('shows everything, aligned', async () => {
       'jitter              0s',
       'hold at least       0s',
       'restart grace       30s',
+      'differing masters   warn',
       'fencing             yes',
       'history             yes',
       'reentrant           no',
