@@ -27,9 +27,11 @@ const named = ['long', 'crowd', 'interop', 'packages'].filter((name) =>
  * Files that take a quarter of a minute each, mostly by waiting: with `--project slow`, as CI does.
  */
 const slowFiles = [
-  ...['coming-from', 'notify', 'rotation', 'sentinel'].map((name) => `test/cli/${name}.test.ts`),
-  ...['examples', 'peers'].map((name) => `test/library/${name}.test.ts`),
-];
+  'cli/{coming-from,contention,forms,keep-alive,nested,notify,report,rotation,sentinel}',
+  'cli/server-states',
+  'ctl/{freeze,hold,past-check}',
+  'library/{examples,peers}',
+].map((files) => `test/${files}.test.ts`);
 const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: generous(60_000) };
@@ -38,7 +40,8 @@ const onRealTime = { testTimeout: generous(60_000) };
 const shortScripts = { './lua-file.ts': `${import.meta.dirname}/test/servers/short-lua-file.ts` };
 /** In the simulator ioredis speaks to simulated servers. */
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
-const rareMutants = 'test/sim/rare-mutants*.test.ts';
+/** What computes for minutes: with `--project mutants`, as CI does. */
+const computing = ['test/sim/*mutants*.test.ts', 'test/sim/explore/*.test.ts'];
 
 /**
  * The suites of the built programs on the executable that has both in one file (`npm run
@@ -84,18 +87,18 @@ export default defineConfig({
     projects: [
       suite('unit'),
       suite('redis', { alias: shortScripts }),
-      suite('sim', { ...simulated, exclude: [rareMutants] }),
+      suite('sim', { ...simulated, exclude: computing }),
       suite('library', { ...onRealTime, exclude: slowFiles }),
       suite('cli', { ...onRealTime, exclude: slowFiles }),
       ...(isSlow ? [suite('slow', { ...onRealTime, include: slowFiles })] : []),
       suite('supervision', onRealTime),
-      suite('ctl', onRealTime),
+      suite('ctl', { ...onRealTime, exclude: slowFiles }),
       ...(process.argv.includes('standalone') ? [standalone] : []),
       ...(process.argv.includes('mutants')
         ? [
             suite('mutants', {
               ...simulated,
-              include: [rareMutants],
+              include: computing,
               testTimeout: generous(300_000),
             }),
           ]

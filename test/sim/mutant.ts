@@ -22,7 +22,7 @@ export interface Mutant {
   readonly profile: FairProfile;
   readonly caughtBy: readonly Property[];
   readonly withinSeeds: number;
-  /** Takes too long for `npm test`: see rare-mutants.test.ts. */
+  /** Shows only in some of many worlds: see rare-mutants.test.ts. */
   readonly isRare?: true;
 }
 

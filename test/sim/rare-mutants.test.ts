@@ -1,5 +1,4 @@
-// The mutants that show only in some of many worlds: as mutants.test.ts, but too slow for `npm
-// test`. Run them with `npm test -- --project mutants`. One core plays the worlds of one file, so
+// The mutants that show only in some of many worlds. One core plays the worlds of one file, so
 // every other mutant is in rare-mutants-2.test.ts.
 
 import { huntEach } from './mutant-suite.ts';

@@ -1,5 +1,5 @@
 // Each mutant of the simulator has its place: its edits apply to the code as it is. It is asked
-// here within milliseconds; what catches the mutants is played by the suites sim and mutants.
+// here within milliseconds; what catches the mutants is played by the suite mutants.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
