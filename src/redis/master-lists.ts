@@ -74,7 +74,7 @@ export function differenceIn(
   if (differing === undefined) return null;
   const { master, host, addresses } = differing;
   const beside = (some: MasterList['addresses'], others: MasterList['addresses']) =>
-    [...some].flatMap(([id, address]) => (others.has(id) ? [] : [address]));
+    [...some].flatMap(([id, address]) => (others.has(id) ? [] : [address])).sort();
   const added = beside(addresses, ours.addresses).filter((name) => !configured.includes(name));
   return { master, host, added, missing: beside(ours.addresses, addresses) };
 }

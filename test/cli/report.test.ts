@@ -158,7 +158,13 @@ test('written whenever the path is right, over an earlier report', async () => {
     const { outcome, status, name } = parse(file);
     return [code, outcome, status, name];
   };
-  const noServer = { PATH: '/nowhere', REDLOCK_MASTERS: '' };
+  // The user's own masters may be there, started by `npm start`.
+  const directory = join(scratchFolder(), 'no-local-masters');
+  const noServer = {
+    PATH: '/nowhere',
+    REDLOCK_MASTERS: '',
+    REDLOCK_LOCAL_DIRECTORY: directory,
+  };
   expect([
     await of(['--ttl', 'potatoes']),
     await of([], { REDLOCK_MASTERS: '' }),
