@@ -134,14 +134,17 @@ test.runIf(hasSetpriv)(
     const without = `setpriv --bounding-set ${rights} --inh-caps ${rights}`;
     const drop = process.getuid?.() === 0 ? without : '';
     const within = (line: string) =>
-      shell(`mkdir -p closed; cd closed; chmod 0 .; ${drop} "$0" "$1" ${line}`);
-    expect(shell(`mkdir -p closed; cd closed; chmod 0 .; ${drop} sh -c 'cd .'`).status).not.toBe(0);
-    expect(within("a -- sh -c 'echo ran; exit 3'")).toEqual({
+      shell(
+        `mkdir closed; cd closed; chmod 0 "$HOME/closed"; ${drop} ${line}; status=$?; ` +
+          'chmod 700 "$HOME/closed"; rmdir "$HOME/closed"; exit "$status"',
+      );
+    expect(within("sh -c 'cd .'").status).not.toBe(0);
+    expect(within(`"$0" "$1" a -- sh -c 'echo ran; exit 3'`)).toEqual({
       status: 3,
       stdout: 'ran\n',
       stderr: '',
     });
-    expect(within('a -- /no/such/program')).toMatchObject({ status: 127 });
+    expect(within('"$0" "$1" a -- /no/such/program')).toMatchObject({ status: 127 });
   },
 );
 
