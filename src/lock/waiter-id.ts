@@ -35,7 +35,7 @@ export interface WaitingProcess {
  */
 export function whoOf({ host, pid, user, label, note }: Omit<HolderRecord, 'since'>): string {
   const name = cut(label.replaceAll('/', '-'), 40);
-  return `${pid}@${cut(host, 64)}/${cut(user, 24)}/${name}${note ? `/${note}` : ''}`;
+  return `${pid}@${cut(host, 64)}/${cut(user, 32)}/${name}${note ? `/${note}` : ''}`;
 }
 
 /** The process that waits under this id; null: the id does not tell. */

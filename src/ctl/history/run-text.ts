@@ -142,11 +142,9 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
 }
 
 const indent = '    ';
-/** The width of a table that goes to no terminal. */
-const usualColumns = 80;
-
 /**
- * Runs and what people did, by time. `columns`: the width of the terminal; null: none.
+ * Runs and what people did, by time. `columns`: the width of the terminal; null: there is none, and
+ * the table has the same columns and rows whatever the names are.
  * `isOneName`: all are of one lock: it is not named.
  */
 export function renderHistory(
@@ -159,10 +157,10 @@ export function renderHistory(
     ...runs.map((run) => rowOf(run, isOneName)),
     ...acts.map((act) => rowOfAct(act, isOneName)),
   ].sort((a, b) => a.atMs - b.atMs);
-  const most = columns ?? usualColumns;
-  const whole = renderRows(rows, isOneName, true, most);
+  const whole = renderRows(rows, isOneName, true, columns);
+  if (columns === null) return whole;
   const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
-  return width <= most ? whole : fitted(renderRows(rows, isOneName, false, most), columns);
+  return width <= columns ? whole : fitted(renderRows(rows, isOneName, false, columns), columns);
 }
 
 interface Row {
@@ -207,7 +205,7 @@ function renderRows(
   rows: readonly Row[],
   isOneName: boolean,
   hasRunner: boolean,
-  columns: number,
+  columns: number | null,
 ): string {
   const head = [
     'BEGAN',
@@ -229,10 +227,11 @@ function renderRows(
   );
   const [heading = '', ...lines] = table.trimEnd().split('\n');
   if (heading === '') return '';
+  const most = columns === null ? Number.POSITIVE_INFINITY : columns - indent.length;
   const below = (row: Row) =>
     [hasRunner ? '' : row.runner, row.end[1]]
       .filter((text) => text !== '')
-      .flatMap((text) => rowsOf(text, columns - indent.length).map((line) => indent + line));
+      .flatMap((text) => rowsOf(text, most).map((line) => indent + line));
   const all = [heading, ...lines.flatMap((line, at) => [line, ...below(rows[at] as Row)])];
   return all.map((line) => `${line}\n`).join('');
 }

@@ -51,6 +51,14 @@ test('the host stands in a column where there is room', () => {
   expect(renderHistory([run], [], true, 200)).not.toMatch(/^ /m);
 });
 
+test.each(['web1', 'a-host-with-a-very-long-name.example.org'])(
+  'without a terminal the columns are the same for %s',
+  (host) => {
+    const [head] = renderHistory([{ ...run, host } as PastRun], [], true, null).split('\n');
+    expect(head).toMatch(/^BEGAN +WHO +WAITED +HELD +WHAT BECAME OF IT$/);
+  },
+);
+
 test('without runs nothing', () => {
   expect(renderHistory([], [], true, 80)).toBe('');
 });
