@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { measurePatience } from './scripts/patience.js';
 import { generous } from './test/servers/patience.ts';
 
@@ -19,19 +20,23 @@ const suite = (name: string, options: object = {}) => ({
   },
 });
 
+const filesOf = (names: readonly string[]) => names.map((files) => `test/${files}.test.ts`);
+
 /** They take minutes: only when asked for by name, `npm test -- --project long`. */
-const named = ['long', 'crowd', 'interop', 'packages'].filter((name) =>
+const named = ['long', 'crowd', 'interop', 'packages', 'torture'].filter((name) =>
   process.argv.includes(name),
 );
 /**
  * Files that take a quarter of a minute each, mostly by waiting: with `--project slow`, as CI does.
  */
-const slowFiles = [
-  'cli/{coming-from,contention,forms,keep-alive,nested,notify,report,rotation,sentinel}',
+const slowFiles = filesOf([
+  'cli/{coming-from,contention,forms,keep-alive,keys,nested,notify,report,rotation,sentinel}',
   'cli/server-states',
-  'ctl/{freeze,hold,past-check}',
+  'ctl/{freeze,hold,lists,past-check}',
   'library/{examples,peers}',
-].map((files) => `test/${files}.test.ts`);
+  'supervision/{quiet,stopped-guard}',
+  'pictures/*', // A story of a quarter of a minute.
+]);
 const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: generous(60_000) };
@@ -44,43 +49,53 @@ const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-iored
 const computing = ['test/sim/*mutants*.test.ts', 'test/sim/explore/*.test.ts'];
 
 /**
- * The suites of the built programs on the executable that has both in one file (`npm run
- * build:standalone`).
+ * What another runtime could change in the built program: arguments, streams, signals, sockets,
+ * TLS, processes.
  */
-const standalone = {
-  test: {
-    ...suite('cli', onRealTime).test,
-    name: 'standalone',
-    include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts'],
-    exclude: ['test/cli/package.test.ts'],
-    env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' },
-  },
-};
+const byRuntime = [
+  'cli/{arguments,contention,exit-code,history,keep-alive,loss,nested}',
+  'cli/{secrets,signals,streams,surroundings,tls}',
+];
+
+/**
+ * The suites of the built programs on the executable that has both in one file (`npm run
+ * build:standalone`): all of them, or those that its runtime could change.
+ */
+const onExecutable = { ...onRealTime, env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' } };
+const standalone = suite('standalone', {
+  ...onExecutable,
+  include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts'],
+  exclude: ['test/cli/package.test.ts'],
+});
+const executable = suite('executable', {
+  ...onExecutable,
+  include: filesOf([...byRuntime, 'ctl/{completion,doctor,hold,output,steps,top}']),
+});
 
 /**
  * The core of the suites, on each server that REDIS_SERVERS names: `npm test -- --project servers`.
  */
 const servers = suite('servers', {
   ...onRealTime,
-  include: [
+  include: filesOf([
     'redis/{access,connections,fence,forms,identity,lost,master}',
     'redis/{queue,replies,scripts,server-kinds}',
     'cli/{exit-code,forms,history,keep-alive,membership,rotation,sentinel,server-states}',
     'ctl/{acl,doctor,states,steps}',
-  ].map((files) => `test/${files}.test.ts`),
+  ]),
 });
 
-/**
- * What a newer Node could change in the built program: arguments, streams, signals, sockets, TLS,
- * processes, the installed package.
- */
-const nodes = suite('nodes', {
-  ...onRealTime,
-  include: [
-    'cli/{arguments,contention,exit-code,history,keep-alive,loss,nested,package}',
-    'cli/{secrets,signals,streams,surroundings,tls}',
-  ].map((files) => `test/${files}.test.ts`),
-});
+/** The built program and the installed package on a newer Node. */
+const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byRuntime, 'cli/package']) });
+
+/** What takes minutes begins first, so that the rest is played beside it. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => /\/long\/|sim\.test/.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -91,9 +106,10 @@ export default defineConfig({
       suite('library', { ...onRealTime, exclude: slowFiles }),
       suite('cli', { ...onRealTime, exclude: slowFiles }),
       ...(isSlow ? [suite('slow', { ...onRealTime, include: slowFiles })] : []),
-      suite('supervision', onRealTime),
+      suite('supervision', { ...onRealTime, exclude: slowFiles }),
       suite('ctl', { ...onRealTime, exclude: slowFiles }),
       ...(process.argv.includes('standalone') ? [standalone] : []),
+      ...(process.argv.includes('executable') ? [executable] : []),
       ...(process.argv.includes('mutants')
         ? [
             suite('mutants', {
@@ -107,8 +123,9 @@ export default defineConfig({
       ...(process.argv.includes('nodes') ? [nodes] : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: generous(300_000) })),
     ],
-    // More than twice the cores of a small machine: most tests wait for something most of the time.
-    // The long ones do not. While ten thousand processes end, the kernel may let others wait.
+    sequence: { sequencer: LongestFirst },
+    // Several times the cores of a small machine: most tests wait for something most of the time.
+    // The long ones less so. While ten thousand processes end, the kernel may let others wait.
     maxWorkers: named.includes('crowd') ? 1 : named.some((name) => name !== 'interop') ? 2 : 5,
   },
 });

@@ -59,7 +59,8 @@ function faultsIn(file) {
       if (isPage && line.startsWith('```')) isFenced = !isFenced;
       const tell = (/** @type {string} */ what) => faults.push(`${file}:${index + 1}: ${what}`);
       const isWide = [...line].length > mostColumns && !isGenerated && !isFenced;
-      const mayBeWide = isPage ? unbreakable : isTest ? tableRow : /https?:\/\//;
+      const inCode = isTest ? tableRow : /https?:\/\//;
+      const mayBeWide = isPage ? unbreakable : inCode;
       if (isWide && !mayBeWide.test(line)) tell('over 100 columns');
       if (formula.test(line) && file !== 'scripts/language.js') tell('a formula');
       const person = persons.exec(line)?.[0];

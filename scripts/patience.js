@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 
 /** What an empty Node program takes on a machine that does nothing else. */
 const quietMs = 50;
-/** Test files keep the cores busy themselves: five at a time, each with servers and programs. */
+/** Test files keep the cores busy themselves: eight at a time, each with servers and programs. */
 const least = 3;
 const most = 10;
 

@@ -27,7 +27,7 @@ await script(async () => {
   const speed = nodeMs === null ? 'TEST_PATIENCE' : `an empty Node program takes ${nodeMs} ms`;
   say(`limits for a state to come are ${factor} times as long as they must be (${speed})`);
   await setUp({ server: true });
-  if (process.argv.includes('standalone')) await buildStandalone();
+  if (words.some((word) => ['standalone', 'executable'].includes(word))) await buildStandalone();
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const run = () => show(process.execPath, [vitest, 'run', ...progress, ...words]);
   if (!process.argv.includes('servers')) return run();

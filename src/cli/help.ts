@@ -23,43 +23,62 @@ export const examples: readonly (readonly [string, string])[] = [
 export function endOfHelp(
   program: 'run' | 'ctl',
   lines: readonly (readonly [string, string])[],
+  columns: number,
 ): string[] {
   return [
     'Exit status:',
-    ...exitCodesOf(program).flatMap(([code, text]) => entry(code, text, 10)),
+    ...exitCodesOf(program).flatMap(([code, text]) => entry(code, text, 10, columns)),
     '',
     ...(lines.length === 0 ? [] : ['Examples:']),
-    ...lines.flatMap(([line, text]) => entry(line, text, 48)),
+    ...lines.flatMap(([line, text]) => entry(line, text, 48, columns)),
     ...(lines.length === 0 ? [] : ['']),
   ];
 }
 
-/** At most 100 columns wide, ends with a newline. */
-export function renderHelp(): string {
+/** How wide help is where the terminal is not known, and at most. */
+export const usualColumns = 80;
+const mostColumns = 100;
+
+/** The width for the help on this stream. */
+export function helpColumns({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>) {
+  return isTTY && columns > 0 ? Math.min(columns, mostColumns) : usualColumns;
+}
+
+/** No wider than so many columns, where words allow; ends with a newline. */
+export function renderHelp(columns = usualColumns): string {
   const groups = [...new Set(optionTable.map((row) => row.group))].flatMap((group) => [
     '',
     `${group} options:`,
-    ...optionEntries(optionTable.filter((row) => row.group === group)),
+    ...optionEntries(
+      optionTable.filter((row) => row.group === group),
+      columns,
+    ),
   ]);
   return [
     'Usage: redlock-run [options] NAME... -- COMMAND [ARG...]',
     '       redlock-run [options] NAME [options] COMMAND [ARG...]',
     '       redlock-run [options] NAME -c STRING',
     '',
-    'Runs COMMAND while holding the lock NAME on a quorum of independent Redis masters, so that it',
-    'runs once at a time across machines. Everything after -- reaches COMMAND untouched.',
+    ...wrapped(
+      'Runs COMMAND while holding the lock NAME on a quorum of independent Redis masters, so ' +
+        'that it runs once at a time across machines. Everything after -- reaches ' +
+        'COMMAND untouched.',
+      columns,
+    ),
     ...groups,
     '',
-    'DUR is 500ms, 30s, 5m, 2h, 1h30m, 1d or 0.5s; a bare number is seconds.',
-    'Configuration: --config, $REDLOCK_CONFIG, .redlockrc here or in the nearest parent,',
-    '$XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc. A flag beats the',
-    'environment (REDLOCK_TTL=1m), the environment beats the file.',
+    ...wrapped('DUR is 500ms, 30s, 5m, 2h, 1h30m, 1d or 0.5s; a bare number is seconds.', columns),
+    ...wrapped(
+      'Configuration: --config, $REDLOCK_CONFIG, .redlockrc here or in the nearest parent, ' +
+        '$XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc. A flag beats ' +
+        'the environment (REDLOCK_TTL=1m), the environment beats the file.',
+      columns,
+    ),
     '',
-    ...endOfHelp('run', examples),
+    ...endOfHelp('run', examples, columns),
   ].join('\n');
 }
 
-const width = 100;
 const textColumn = 32;
 
 /** One line: `redlock-run 1.2.3`. */
@@ -68,8 +87,18 @@ export function renderVersion(program: string): string {
 }
 
 /** The lines of some options. */
-export function optionEntries(rows: readonly OptionRow[]): string[] {
-  return rows.flatMap((row) => entry(flagsOf(row), row.description, textColumn));
+export function optionEntries(rows: readonly OptionRow[], columns: number): string[] {
+  return rows.flatMap((row) =>
+    entry(flagsOf(row), withOptions(row.description), textColumn, columns),
+  );
+}
+
+/** Descriptions are also of configuration keys; on the command line these are options. */
+export function withOptions(description: string): string {
+  return description.replace(
+    /\b[a-z]+[A-Z]\w+/g,
+    (word) => optionTable.find(({ key }) => key === word)?.long ?? word,
+  );
 }
 
 /** `-w, --wait, --timeout DUR`. */
@@ -87,21 +116,27 @@ function flagsOf(row: OptionRow): string {
 }
 
 /**
- * `  left     text` as lines of at most 100 columns; the text is wrapped and begins at `column`.
+ * `  left     text` as lines of at most so many columns; the text is wrapped and begins at
+ * `column`, or nearer to the left where there is little room.
  */
-export function entry(left: string, text: string, column: number): string[] {
+export function entry(left: string, text: string, column: number, columns: number): string[] {
+  const from = Math.min(column, Math.floor(columns / 3));
+  const head = `  ${left}`.padEnd(from);
+  const lines = wrapped(text, columns - from).map((line) => ' '.repeat(from) + line);
+  if (!head.endsWith('  ')) return [...wrapped(left, columns, '  '), ...lines];
+  return [head + (lines[0] ?? '').slice(from), ...lines.slice(1)].map((line) => line.trimEnd());
+}
+
+/** Lines of at most so many columns, broken between words; each begins with `indent`. */
+export function wrapped(text: string, columns: number, indent = ''): string[] {
   const lines: string[] = [];
-  let line = `  ${left}`.padEnd(column);
-  if (!line.endsWith(' ')) {
-    lines.push(line);
-    line = ' '.repeat(column);
-  }
+  let line = '';
   for (const word of text.split(' ')) {
-    if (line.length + word.length > width) {
+    const longer = line === '' ? indent + word : `${line} ${word}`;
+    if (line !== '' && longer.length > columns) {
       lines.push(line.trimEnd());
-      line = ' '.repeat(column);
-    }
-    line += `${word} `;
+      line = indent + word;
+    } else line = longer;
   }
   return [...lines, line.trimEnd()];
 }

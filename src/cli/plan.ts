@@ -2,6 +2,7 @@
 // is shown as JSON, so that an empty argument or a trailing space is visible.
 
 import type { Settings } from '../config/settings.ts';
+import { warningLine } from '../config/warning.ts';
 import { driftMsOf, quorumOf } from '../lock/quorum.ts';
 import { stopAtMsOf } from '../lock/timings.ts';
 import { quoted } from '../text/foreign-text.ts';
@@ -27,40 +28,47 @@ export function renderPlan(settings: Settings): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** A row of a setting, with where its value came from. */
+type RowOf = (label: string, key: string, value: string) => Row;
+
 function rowsOf(settings: Settings): Row[] {
-  const { ttlMs, masters } = settings;
-  const from = (label: string, key: string, value: string): Row => ({
+  const from: RowOf = (label, key, value) => ({
     label,
     value,
     source: settings.sources[key] ?? '',
   });
-  const derived = (label: string, durationMs: number): Row => ({
-    label,
-    value: renderDuration(durationMs),
-    source: 'derived',
-  });
-  const limit = (durationMs: number | null, word: string) =>
-    durationMs === null ? word : renderDuration(durationMs);
   return [
-    ...settings.names.flatMap((name) => [
-      { label: 'name', value: quoted(name), source: 'argument NAME' },
-      from('key', 'prefix', quoted(settings.prefix + name)),
-    ]),
-    ...(settings.sharing === 'shared' ? [from('shared', 'shared', 'yes')] : []),
-    ...(settings.sharing === 'slots' ? [from('slots', 'slots', String(settings.slotCount))] : []),
-    ...(settings.preemptible === 'position' ? [from('supersede', 'supersede', 'yes')] : []),
-    ...(settings.preemptible === 'lock' ? [from('replace', 'replace', 'yes')] : []),
-    ...(settings.protocol === 'redlock' ? [] : [from('protocol', 'protocol', settings.protocol)]),
+    ...lockRows(settings, from),
     ...mastersOf(settings),
-    ...(masters.length > 0
-      ? [
-          {
-            label: 'quorum',
-            value: `${quorumOf(masters.length)} of ${masters.length}`,
-            source: 'derived',
-          },
-        ]
-      : []),
+    ...timingRows(settings, from),
+    ...waitRows(settings, from),
+    ...recordRows(settings, from),
+    ...runRows(settings, from),
+    ...outputRows(settings, from),
+  ];
+}
+
+function lockRows(settings: Settings, from: RowOf): Row[] {
+  const { names, prefix, sharing, slotCount, preemptible, protocol } = settings;
+  return [
+    ...names.flatMap((name) => [
+      { label: 'name', value: quoted(name), source: 'argument NAME' },
+      from('key', 'prefix', quoted(prefix + name)),
+    ]),
+    ...(sharing === 'shared' ? [from('shared', 'shared', 'yes')] : []),
+    ...(sharing === 'slots' ? [from('slots', 'slots', String(slotCount))] : []),
+    ...(preemptible === 'never' ? [] : [from(preemptible, preemptible, 'yes')]),
+    ...(protocol === 'redlock' ? [] : [from('protocol', 'protocol', protocol)]),
+  ];
+}
+
+function derived(label: string, durationMs: number): Row {
+  return { label, value: renderDuration(durationMs), source: 'derived' };
+}
+
+function timingRows(settings: Settings, from: RowOf): Row[] {
+  const { ttlMs } = settings;
+  return [
     from('ttl', 'ttl', renderDuration(ttlMs)),
     derived('drift', driftMsOf(ttlMs)),
     derived('extend every', settings.extendEveryMs),
@@ -70,69 +78,91 @@ function rowsOf(settings: Settings): Row[] {
     derived('margin', settings.marginMs),
     from('master timeout', 'masterTimeout', renderDuration(settings.masterTimeoutMs)),
     from('give up after', 'giveUpAfter', renderDuration(settings.giveUpAfterMs)),
-    from('wait', 'wait', limit(settings.waitMs, 'forever')),
-    ...(settings.retries === null
+  ];
+}
+
+function waitRows(settings: Settings, from: RowOf): Row[] {
+  const { waitMs, retries, conflictExitCode, jitterMs, holdAtLeastMs, holdOn } = settings;
+  const { maxWaiters } = settings;
+  return [
+    from('wait', 'wait', waitMs === null ? 'forever' : renderDuration(waitMs)),
+    ...(retries === null
       ? []
       : [
-          from('retry count', 'retryCount', String(settings.retries.count)),
-          from('retry delay', 'retryDelay', renderDuration(settings.retries.delayMs)),
-          from('retry jitter', 'retryJitter', renderDuration(settings.retries.jitterMs)),
+          from('retry count', 'retryCount', String(retries.count)),
+          from('retry delay', 'retryDelay', renderDuration(retries.delayMs)),
+          from('retry jitter', 'retryJitter', renderDuration(retries.jitterMs)),
         ]),
-    from('conflict exit code', 'conflictExitCode', String(settings.conflictExitCode)),
-    from('jitter', 'jitter', renderDuration(settings.jitterMs)),
-    from('hold at least', 'holdAtLeast', renderDuration(settings.holdAtLeastMs)),
-    ...(settings.holdOn === 'always' ? [] : [from('hold on', 'holdOn', settings.holdOn)]),
-    ...(settings.maxWaiters === null
-      ? []
-      : [from('max waiters', 'maxWaiters', String(settings.maxWaiters))]),
+    from('conflict exit code', 'conflictExitCode', String(conflictExitCode)),
+    from('jitter', 'jitter', renderDuration(jitterMs)),
+    from('hold at least', 'holdAtLeast', renderDuration(holdAtLeastMs)),
+    ...(holdOn === 'always' ? [] : [from('hold on', 'holdOn', holdOn)]),
+    ...(maxWaiters === null ? [] : [from('max waiters', 'maxWaiters', String(maxWaiters))]),
+  ];
+}
+
+function recordRows(settings: Settings, from: RowOf): Row[] {
+  const { note, label, url, historyBytes, sources } = settings;
+  return [
     from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
     from('differing masters', 'differingMasters', settings.differingMasters),
-    from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
-    from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
-    ...(settings.sources.historyBytes === 'default'
+    from('fencing', 'fencing', yesNo(settings.isFenced)),
+    from('history', 'history', yesNo(settings.hasHistory)),
+    ...(sources.historyBytes === 'default'
       ? []
-      : [from('history bytes', 'historyBytes', String(settings.historyBytes))]),
-    ...(settings.note === null ? [] : [from('note', 'note', quoted(settings.note, 200))]),
-    ...(settings.label === null ? [] : [from('label', 'label', quoted(settings.label))]),
-    ...(settings.url === null ? [] : [{ label: 'url', value: settings.url, source: 'the CI job' }]),
-    from('reentrant', 'reentrant', settings.isReentrant ? 'yes' : 'no'),
-    from(
-      'foreground',
-      'foreground',
-      settings.foreground === null ? 'by terminal' : settings.foreground ? 'yes' : 'no',
-    ),
-    from('keep background', 'keepBackground', settings.keepsBackground ? 'yes' : 'no'),
-    from('isolate', 'isolate', settings.isIsolated ? 'yes' : 'no'),
-    ...(settings.onLost === null ? [] : [from('on lost', 'onLost', quoted(settings.onLost, 4096))]),
-    ...(settings.notify === null ? [] : [from('notify', 'notify', quoted(settings.notify, 4096))]),
-    from('max run', 'maxRun', limit(settings.maxRunMs, 'none')),
+      : [from('history bytes', 'historyBytes', String(historyBytes))]),
+    ...(note === null ? [] : [from('note', 'note', quoted(note, 200))]),
+    ...(label === null ? [] : [from('label', 'label', quoted(label))]),
+    ...(url === null ? [] : [{ label: 'url', value: url, source: 'the CI job' }]),
+  ];
+}
+
+function runRows(settings: Settings, from: RowOf): Row[] {
+  const { foreground, onLost, notify, maxRunMs } = settings;
+  return [
+    from('reentrant', 'reentrant', yesNo(settings.isReentrant)),
+    from('foreground', 'foreground', foreground === null ? 'by terminal' : yesNo(foreground)),
+    from('keep background', 'keepBackground', yesNo(settings.keepsBackground)),
+    from('isolate', 'isolate', yesNo(settings.isIsolated)),
+    ...(onLost === null ? [] : [from('on lost', 'onLost', quoted(onLost, 4096))]),
+    ...(notify === null ? [] : [from('notify', 'notify', quoted(notify, 4096))]),
+    from('max run', 'maxRun', maxRunMs === null ? 'none' : renderDuration(maxRunMs)),
+  ];
+}
+
+function outputRows(settings: Settings, from: RowOf): Row[] {
+  const { reportFile, configFile } = settings;
+  const words = settings.command.map((word) => quoted(word, 4096));
+  return [
     from('log format', 'logFormat', settings.logFormat),
-    ...(settings.reportFile === null
+    ...(reportFile === null ? [] : [from('report', 'report', quoted(reportFile, 4096))]),
+    ...(configFile === null
       ? []
-      : [from('report', 'report', quoted(settings.reportFile, 4096))]),
-    ...(settings.configFile === null
-      ? []
-      : [{ label: 'config file', value: quoted(settings.configFile, 4096), source: '' }]),
-    ...[...settings.warnings, ...settings.minorWarnings].map((warning) => ({
+      : [{ label: 'config file', value: quoted(configFile, 4096), source: '' }]),
+    ...[...settings.warnings, ...settings.minorWarnings.map(warningLine)].map((warning) => ({
       label: 'warning',
       value: warning,
       source: '',
     })),
-    {
-      label: 'command',
-      value: `[${settings.command.map((word) => quoted(word, 4096)).join(', ')}]`,
-      source: 'argument COMMAND',
-    },
+    { label: 'command', value: `[${words.join(', ')}]`, source: 'argument COMMAND' },
   ];
 }
 
+function yesNo(is: boolean): string {
+  return is ? 'yes' : 'no';
+}
+
 function mastersOf({ local, localDirectory, masters, sources }: Settings): Row[] {
-  if (!local)
-    return masters.map((master) => ({
+  if (!local) {
+    const count = masters.length;
+    const rows = masters.map((master) => ({
       label: 'master',
       value: master.name,
       source: sources.masters ?? '',
     }));
+    const quorum = { label: 'quorum', value: `${quorumOf(count)} of ${count}`, source: 'derived' };
+    return count > 0 ? [...rows, quorum] : rows;
+  }
   const directory = localDirectory === null ? '' : ` in ${quoted(localDirectory, 4096)}`;
   return [
     {

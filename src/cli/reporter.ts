@@ -5,7 +5,8 @@
 import type { Finished, RunEvent } from '../run/ports.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
 import { failuresLine, heldByLine } from '../text/lines.ts';
-import { endingLine, eventLine, type WaitEvent } from './run-lines.ts';
+import { endingLine } from './ending-line.ts';
+import { eventLine, type WaitEvent, warningOf } from './run-lines.ts';
 import { type Level, level, type Output } from './stderr.ts';
 import { WaitNotice } from './wait-notice.ts';
 
@@ -23,17 +24,6 @@ export interface ReporterSettings {
 
 /** How long no quorum may answer, in ms, before it is worth a line: the end tells of it as well. */
 const patientMs = 5_000;
-
-/** Events that are printed without -v. */
-const warnings: ReadonlySet<RunEvent['kind']> = new Set([
-  'release-unconfirmed',
-  'leftovers',
-  'unkillable',
-  'guard-restarted',
-  'guard-lost',
-  'missing-at-release',
-  'masters-differ',
-]);
 
 export class Reporter {
   readonly #settings: ReporterSettings;
@@ -55,7 +45,7 @@ export class Reporter {
     this.#output = output;
     const { names, waitMs, logFormat } = settings;
     const print = (line: string, paint: (line: string) => string, waitedMs: number) =>
-      this.#say(this.#waitEvent?.kind ?? 'waiting', line, { ...this.#waitEvent, waitedMs }, paint);
+      this.#waitLine(line, { ...this.#waitEvent, waitedMs }, paint);
     const isPlain = logFormat === 'json';
     this.#notice = new WaitNotice({ names, waitMs, print, isPlain }, output, environment);
   }
@@ -64,24 +54,32 @@ export class Reporter {
     const { names, verbosity } = this.#settings;
     if (event.kind === 'acquired') this.#notice.end();
     if (event.kind === 'waiting' || event.kind === 'no-quorum') this.#waiting(event);
-    else if (verbosity === 'verbose' || (verbosity === 'normal' && isWarning(event))) {
-      this.#say(event.kind, eventLine(names, event), event);
+    else {
+      const warning = warningOf(event);
+      if (verbosity === 'verbose' || (verbosity === 'normal' && warning === 'always'))
+        this.#say(warning ? 'warning' : 'info', event.kind, eventLine(names, event), event);
     }
   }
 
   /** Prints a fact that is no event of the run; only with -v. */
   detail(line: string): void {
-    if (this.#settings.verbosity === 'verbose') this.#say('detail', line);
+    if (this.#settings.verbosity === 'verbose') this.#say('info', 'detail', line);
+  }
+
+  /** Prints a warning about something that should be corrected one day; only with -v. */
+  minorWarning(line: string): void {
+    const { verbosity } = this.#settings;
+    if (verbosity === 'verbose') this.#say('warning', 'detail', `warning: ${line}`);
   }
 
   /** Prints a warning about something that was most likely not meant; not with -q. */
   warn(line: string): void {
-    if (this.#settings.verbosity !== 'quiet') this.#say('warning', `warning: ${line}`);
+    if (this.#settings.verbosity !== 'quiet') this.#say('warning', 'warning', `warning: ${line}`);
   }
 
   /** Prints an error that is no event of the run, also with -q. */
   error(line: string): void {
-    this.#say('error', line);
+    this.#say('error', 'error', line);
   }
 
   finished(finished: Finished): void {
@@ -90,7 +88,9 @@ export class Reporter {
     const { cause } = finished.result;
     const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
     const line = endingLine(names, command, finished, this.#settings.waitMs !== 0);
-    if (line !== null && !(isBusy && verbosity === 'quiet')) this.#say('finished', line, finished);
+    if (line === null || (isBusy && verbosity === 'quiet')) return;
+    // A run that was refused is no error: its exit code says so.
+    this.#say(isBusy ? 'warning' : 'error', 'finished', line, finished);
   }
 
   #waiting(event: WaitEvent): void {
@@ -105,16 +105,27 @@ export class Reporter {
     this.#notice.update({ key, position, printAfterMs, why: whyOf(event) }, event.waitedMs);
   }
 
+  #waitLine(line: string, facts: object, paint: (line: string) => string): void {
+    const kind = this.#waitEvent?.kind ?? 'waiting';
+    this.#say(kind === 'waiting' ? 'notice' : 'info', kind, line, facts, paint);
+  }
+
   #keyOf(event: WaitEvent): string {
     if (event.kind === 'no-quorum') return event.kind;
     const isVerbose = this.#settings.verbosity === 'verbose' && event.holder !== '';
     return isVerbose ? `${event.position} ${event.holder}` : event.holder;
   }
 
-  #say(kind: string, message: string, facts: object = {}, paint = (line: string) => line): void {
+  #say(
+    levelName: Level,
+    kind: string,
+    message: string,
+    facts: object = {},
+    paint = (line: string) => line,
+  ): void {
     this.#notice.interrupt();
     const { names, logFormat, traceId } = this.#settings;
-    const prefix = this.#hasLevels ? `<${level[levelOf(kind, message)]}>` : '';
+    const prefix = this.#hasLevels ? `<${level[levelName]}>` : '';
     const line =
       logFormat === 'text'
         ? `redlock-run: ${paint(oneLine(message))}\n`
@@ -140,17 +151,4 @@ function whyOf(event: WaitEvent): (nowMs: number) => string {
 /** Waiting for masters that have restarted is told early: users do not expect it. */
 function hasRestarted({ failures }: Extract<WaitEvent, { kind: 'no-quorum' }>): boolean {
   return failures.some(({ failed }) => failed.cause === 'restarted');
-}
-
-/** A run that was refused is no error: its exit code says so. */
-function levelOf(kind: string, message: string): Level {
-  if (kind === 'finished') return message.startsWith('busy:') ? 'warning' : 'error';
-  if (kind === 'error') return 'error';
-  if (kind === 'waiting') return 'notice';
-  return message.startsWith('warning:') ? 'warning' : 'info';
-}
-
-function isWarning(event: RunEvent): boolean {
-  // With --keep-background, leftover processes are what the user asked for.
-  return warnings.has(event.kind) && !(event.kind === 'leftovers' && event.isKept);
 }

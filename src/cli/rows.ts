@@ -4,6 +4,7 @@
 
 import stringWidth from 'string-width';
 import { oneLine } from '../text/foreign-text.ts';
+import type { Tone, TonedLine } from './colour.ts';
 
 /**
  * The line in rows of at most `columns`, broken between words; spaces between words stay. Only a
@@ -34,6 +35,24 @@ export function fitted(text: string, columns: number | null): string {
     .split('\n')
     .flatMap((line) => (stringWidth(line) <= columns ? [line] : rowsOf(line, columns, 4)))
     .join('\n');
+}
+
+/** The same for lines with a tone: what goes on in the next row keeps it. */
+export function fittedLines(lines: readonly TonedLine[], columns: number | null): TonedLine[] {
+  return lines.flatMap(({ text, tone }) =>
+    fitted(text, columns)
+      .split('\n')
+      .map((row) => ({ text: row, tone })),
+  );
+}
+
+/** Lines of one tone; the text may end with a newline. */
+export function toned(text: string, tone: Tone): TonedLine[] {
+  if (text === '') return [];
+  return text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => ({ text: line, tone }));
 }
 
 // Tables for people: no borders, two spaces between columns, readable when piped. Programs use

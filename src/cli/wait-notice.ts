@@ -39,7 +39,8 @@ export class WaitNotice {
   readonly #isTerminal: boolean;
   readonly #isDumb: boolean;
   readonly #hasColour: boolean;
-  readonly #paint: (line: string) => string;
+  /** null: it is not loaded yet. */
+  #paint: ((line: string) => string) | null;
   #beganAt = Number.POSITIVE_INFINITY;
   #updateCount = 0;
   #state: WaitState | null = null;
@@ -55,9 +56,7 @@ export class WaitNotice {
     const hasWidth = Number(output.columns) > 0;
     const isTerminal = output.isTTY === true && hasWidth && !settings.isPlain;
     this.#hasColour = mayColour(isTerminal, environment);
-    this.#paint = this.#hasColour
-      ? (line) => line.replace(waitingHead, (head) => `\x1b[36m${head}\x1b[39m`)
-      : (line) => line;
+    this.#paint = this.#hasColour ? null : (line) => line;
     this.#isTerminal = isTerminal;
     this.#isDumb = this.#isTerminal && environment.TERM === 'dumb';
   }
@@ -67,11 +66,11 @@ export class WaitNotice {
     this.#updateCount += 1;
     // A wait that is begun anew, after a lock that came too late, goes on counting.
     this.#beganAt = Math.min(this.#beganAt, performance.now() - waitedMs);
-    this.#timer ??= setInterval(() => this.#tell(), everyMs).unref();
+    this.#timer ??= setInterval(() => void this.#tell(), everyMs).unref();
     this.#state = state.key === '' ? { ...state, key: this.#state?.key ?? '' } : state;
     // Nothing is said of a first attempt: the second one has the position in the queue, and the
     // answers of all masters; and contenders that split the vote are often done by then.
-    if (this.#updateCount >= 2) this.#tell();
+    if (this.#updateCount >= 2) void this.#tell();
   }
 
   /** Removes the line, so that another one can be printed; the wait goes on. */
@@ -88,11 +87,15 @@ export class WaitNotice {
     this.#updateCount = 0;
   }
 
-  #tell(): void {
+  async #tell(): Promise<void> {
+    if (this.#paint === null) {
+      const { paintedWait } = await import('./colour.ts');
+      this.#paint = (line) => line.replace(waitingHead, (head) => paintedWait(head));
+    }
     if (this.#state === null) return;
     const isDrawn = this.#isTerminal && !this.#isDumb;
-    if (isDrawn) void this.#draw();
-    else this.#print(this.#state);
+    if (isDrawn) await this.#draw(this.#paint);
+    else this.#print(this.#state, this.#paint);
   }
 
   #line(state: WaitState): string {
@@ -106,14 +109,14 @@ export class WaitNotice {
     return performance.now() - this.#beganAt;
   }
 
-  async #draw(): Promise<void> {
+  async #draw(paint: (line: string) => string): Promise<void> {
     if (this.#drawn === null) {
       const { TerminalLine } = await import('./terminal-line.ts');
       const mayWrite = () => !isInBackground();
       this.#drawn ??= new TerminalLine(this.#output, mayWrite, this.#hasColour);
     }
     if (this.#state === null || !this.#isShowable()) return;
-    this.#drawn.draw(this.#line(this.#state), this.#paint);
+    this.#drawn.draw(this.#line(this.#state), paint);
   }
 
   /** In the background the terminal is another program's: what is on it is no longer ours. */
@@ -123,7 +126,7 @@ export class WaitNotice {
     return false;
   }
 
-  #print(state: WaitState): void {
+  #print(state: WaitState, paint: (line: string) => string): void {
     const now = performance.now();
     if (this.#isDumb && (this.#printed !== null || !this.#isShowable())) return;
     if (this.#waitedMs() < (state.printAfterMs ?? 0)) return;
@@ -134,6 +137,6 @@ export class WaitNotice {
       if (!hasChanged && silentMs < silenceMs) return;
     }
     this.#printed = { key: state.key, at: now };
-    this.#settings.print(this.#line(state), this.#paint, this.#waitedMs());
+    this.#settings.print(this.#line(state), paint, this.#waitedMs());
   }
 }

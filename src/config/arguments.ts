@@ -157,14 +157,14 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
   if (given.has('--quiet') && given.has('--verbose')) {
     throw new UsageError('--quiet: with --verbose: contradict each other (leave one out)');
   }
-  const verbosity = given.has('--quiet') ? 'quiet' : given.has('--verbose') ? 'verbose' : 'normal';
+  const unlessQuiet = given.has('--verbose') ? 'verbose' : 'normal';
   const masters = given.get('--master');
   return {
     values,
     masters: Array.isArray(masters) ? masters : [],
     config: textOf(given.get('--config')),
     report: textOf(given.get('--report')),
-    verbosity,
+    verbosity: given.has('--quiet') ? 'quiet' : unlessQuiet,
   };
 }
 

@@ -11,6 +11,7 @@ import { quoted } from '../text/foreign-text.ts';
 import { type Given, isScalarKey, keyTable, type Layer, type ScalarKey } from './keys.ts';
 import type { MasterEntry, TlsEntry } from './schema.ts';
 import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
+import type { ConfigWarning } from './warning.ts';
 import type { DataPath, YamlData } from './yaml.ts';
 
 export interface SearchPlaces {
@@ -172,7 +173,7 @@ export interface ConfigFile {
   /** Null when the key is absent. */
   readonly masters: ConfigList | null;
   readonly tls: { readonly entry: TlsEntry; readonly subject: string } | null;
-  readonly minorWarnings: readonly string[];
+  readonly minorWarnings: readonly ConfigWarning[];
 }
 
 export interface ConfigList {
@@ -229,11 +230,16 @@ export async function readConfigFile(
   };
 }
 
-function warningsAbout(file: FoundFile, yaml: YamlData): string[] {
+function warningsAbout(file: FoundFile, yaml: YamlData): ConfigWarning[] {
   const isReadableByOthers = (file.mode & 0o044) !== 0;
   if (!isReadableByOthers || !yaml.literals.some(holdsPassword)) return [];
   return [
-    `${file.path}: holds a password and is readable by others (chmod 600 it, or use passwordFile)`,
+    {
+      kind: 'exposed-secret',
+      file: file.path,
+      message: 'holds a password and is readable by others',
+      advice: 'chmod 600 it, or use passwordFile',
+    },
   ];
 }
 

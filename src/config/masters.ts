@@ -5,6 +5,7 @@
 
 import { resolve } from 'node:path';
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
+import type { Reaction } from '../redis/masters-watch.ts';
 import type { RedisMasterSettings } from '../redis/redis-master.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
@@ -12,21 +13,31 @@ import type { Layer, LayerName } from './keys.ts';
 import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { MasterEntry } from './schema.ts';
 import { choose, errorWith, type MasterSources, type Sources } from './sources.ts';
-import { readBoolean, readBytes, readDuration, readProtocol, readText } from './values.ts';
+import {
+  readBoolean,
+  readBytes,
+  readDuration,
+  readProtocol,
+  readReaction,
+  readText,
+} from './values.ts';
+import type { ConfigWarning } from './warning.ts';
 
 /** *Invariant:* the settings of each master, whole: no program picks some of them. */
 export interface MasterSettings extends Omit<RedisMasterSettings, 'wallMs' | 'ownList'> {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly local: boolean;
+  /** Where another host has used masters that could grant the lock beside ours. */
+  readonly differingMasters: Reaction;
   /** Absolute; null means the default directory. */
   readonly localDirectory: string | null;
   /** Absolute path of the configuration file that was read. */
   readonly configFile: string | null;
   /** By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. */
   readonly sources: Readonly<Record<string, string>>;
-  /** One line each, for -v. */
-  readonly minorWarnings: readonly string[];
+  /** Printed with -v. */
+  readonly minorWarnings: readonly ConfigWarning[];
   /** One line each, printed unless -q is given. */
   readonly warnings: readonly string[];
 }
@@ -52,6 +63,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   return {
     prefix,
     protocol,
+    differingMasters: sources.must('differingMasters', readReaction),
     historyBytes: sources.must('historyBytes', readBytes),
     localDirectory: directory === null ? null : resolve(directory.base, directory.text),
     restartGraceMs: sources.get('restartGrace', readDuration)?.value ?? restartGraceMs,
@@ -69,8 +81,8 @@ export interface ChosenMasters {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly sources: Readonly<Record<string, string>>;
-  /** Settings that should be corrected one day: one line each, for -v. */
-  readonly minorWarnings: readonly string[];
+  /** Settings that should be corrected one day. */
+  readonly minorWarnings: readonly ConfigWarning[];
   /** Settings that should be corrected now: one line each. */
   readonly warnings: readonly string[];
 }
@@ -116,8 +128,12 @@ async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
     };
   const stage = stages.find((candidate) => candidate.list.length > 0);
   if (stage === undefined) throw noMasters();
-  const warnings = new Set(evenness(stage.list.length));
-  const warn = (line: string) => warnings.add(line);
+  const warnings = evenness(stage.list.length);
+  const warn = (warning: ConfigWarning) => {
+    const { file } = warning; // A file may serve several masters.
+    if (!warnings.some((one) => one.file === file && one.kind === warning.kind))
+      warnings.push(warning);
+  };
   const login = await readDefaultLogin(
     {
       layers: [from.environment, from.file?.layer ?? new Map()],
@@ -145,7 +161,7 @@ async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
     local: false,
     masters,
     sources: { ...login.sources, masters: stage.source, local },
-    minorWarnings: [...warnings],
+    minorWarnings: warnings,
     warnings: isVisible ? [visiblePassword] : [],
   };
 }
@@ -229,10 +245,10 @@ function refuseDuplicates(masters: readonly MasterAddress[]): void {
   }
 }
 
-function evenness(length: number): string[] {
+function evenness(length: number): ConfigWarning[] {
   if (length % 2 === 1) return [];
-  const why = `no more may fail than of ${length - 1}`;
-  return [`even number of masters: ${length}: ${why} (add one or remove one)`];
+  const message = `even number of masters: ${length}: no more may fail than of ${length - 1}`;
+  return [{ kind: 'even-count', file: null, message, advice: 'add one or remove one' }];
 }
 
 function noMasters(): ConfigError {

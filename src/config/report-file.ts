@@ -122,9 +122,13 @@ function refuseForeign(option: string, path: string, found: Stats): void {
   const isShared = (folder.mode & 0o1002) === 0o1002;
   const caller = callerId();
   if (!isShared || caller === null || found.uid === caller || found.uid === folder.uid) return;
-  const what = found.isSymbolicLink() ? 'a link' : found.isFIFO() ? 'a pipe' : 'a file';
-  const why = `${what} of ${userOf(found.uid)} in a folder that everyone can write to`;
+  const why = `${kindOf(found)} of ${userOf(found.uid)} in a folder that everyone can write to`;
   throw new OutputError(`${option}: ${quoted(path)}: ${why} (name a file in a folder of your own)`);
+}
+
+function kindOf(found: Stats): string {
+  if (found.isSymbolicLink()) return 'a link';
+  return found.isFIFO() ? 'a pipe' : 'a file';
 }
 
 function treatmentOf(found: Stats | undefined): Omit<ReportTarget, 'path'> {

@@ -18,7 +18,6 @@ import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';
 import { type Chosen, type ExecutionContext, Sources } from './sources.ts';
 import {
-  type Reaction,
   readBoolean,
   readCount,
   readDuration,
@@ -27,7 +26,6 @@ import {
   readLogFormat,
   readPatience,
   readPositiveDuration,
-  readReaction,
   readSignal,
   readSlots,
   readText,
@@ -50,8 +48,6 @@ export interface Settings extends RunTimings, MasterSettings, LockSettings {
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
   readonly holdOn: 'success' | 'always';
-  /** Where another host has used masters that could grant the lock beside ours. */
-  readonly differingMasters: Reaction;
   readonly isReentrant: boolean;
   /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
   readonly enclosing: EnclosingLease | null;
@@ -102,12 +98,11 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     ...readLockSettings(sources),
     retries: checkedRetries(sources),
     ...checkedSharing(get('shared', readBoolean), get('slots', readSlots), args.names),
-    preemptible: yieldsOf(must('replace', readBoolean), must('supersede', readBoolean)),
+    preemptible: preemptibleOf(must('replace', readBoolean), must('supersede', readBoolean)),
     jitterMs: must('jitter', readDuration),
     stopSignal: must('signal', readSignal),
     holdAtLeastMs: must('holdAtLeast', readDuration),
     holdOn: must('holdOn', readHoldOn),
-    differingMasters: must('differingMasters', readReaction),
     maxWaiters: get('maxWaiters', readCount)?.value ?? null,
     notify: get('notify', readText)?.value ?? null,
     isReentrant,
@@ -216,8 +211,9 @@ function checkedSharing(
 }
 
 /** A run that may be replaced may also be superseded while it waits. */
-function yieldsOf(isReplaced: boolean, isSuperseded: boolean): Preemptible {
-  return isReplaced ? 'lock' : isSuperseded ? 'position' : 'never';
+function preemptibleOf(isReplaced: boolean, isSuperseded: boolean): Preemptible {
+  if (isReplaced) return 'replace';
+  return isSuperseded ? 'supersede' : 'never';
 }
 
 const closeness: readonly (LayerName | null)[] = [null, 'file', 'environment', 'flag'];

@@ -4,6 +4,7 @@
 
 import { constants } from 'node:os';
 import type { Protocol } from '../redis/calls/protocol.ts';
+import { type Reaction, reactions } from '../redis/masters-watch.ts';
 import { meaningOf } from '../run/signals.ts';
 import { ValueError } from '../text/errors.ts';
 import { quoted, unprintable, withoutPasswords } from '../text/foreign-text.ts';
@@ -125,9 +126,6 @@ export function readHoldOn(text: string): 'success' | 'always' {
     throw new ValueError(`${quoted(text)}: neither success nor always (write one of them)`);
   return text;
 }
-
-const reactions = ['warn', 'error', 'ignore'] as const;
-export type Reaction = (typeof reactions)[number];
 
 /** What a run does about a danger that is no mistake of its own. */
 export function readReaction(text: string): Reaction {

@@ -97,11 +97,8 @@ export function parseYaml(
 
 /** `masters[1].password`. */
 export function renderPath(path: DataPath): string {
-  return path
-    .map((step, index) =>
-      typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`,
-    )
-    .join('');
+  const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
+  return typeof path[0] === 'string' ? text.slice(1) : text;
 }
 
 function replaceVariables(

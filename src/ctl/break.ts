@@ -7,19 +7,20 @@
 // command may run.
 
 import { randomBytes } from 'node:crypto';
-import { renderRequest } from '../lock/people.ts';
+import { type Person, renderRequest } from '../lock/people.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { ReleaseReply } from '../lock/types.ts';
 import { parseValue, renderValue } from '../lock/value.ts';
 import { askedIdOf } from '../lock/waiter-id.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import { roughly } from '../text/lines.ts';
+import { failureLine, roughly } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import { holdingsOf } from './holdings.ts';
 import {
   type Holder,
   holdingsByToken,
+  type LockState,
   lockStateOf,
   type MasterReport,
   type State,
@@ -54,32 +55,28 @@ export async function breakLock(call: Call): Promise<number> {
   return code;
 }
 
+/** The value of one holder, as it was shown, and the person who breaks it. */
+interface Target {
+  readonly query: MasterQuery;
+  readonly name: string;
+  readonly value: string;
+  readonly by: Person;
+}
+
 async function attempt(call: Call, name: string): Promise<Broken> {
-  const { args, settings, clock, holderRecord, tell, ask } = call;
+  const { args, settings, clock, holderRecord, tell } = call;
   const by = personOf(call);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const lock = lockStateOf(name, reports);
   const code = codeOf[lock.state];
-  if (lock.state === 'unknown' || lock.state === 'unfit') {
+  if (lock.state === 'unknown' || lock.state === 'misconfigured')
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
-  }
-  const given = args.textOf('--token');
-  const meant =
-    given === null ? lock.holders : lock.holders.filter((holder) => holder.token === given);
   if (lock.holders.length === 0)
     return { outcome: 'gone', message: 'free: nothing to break', removed: 0, code };
   tell(renderLock(lock).trimEnd());
-  const [holder, ...others] = meant;
-  if (holder === undefined) {
-    return {
-      outcome: 'changed-hands',
-      message: `not held with token ${quoted(given ?? '')}: left alone`,
-      removed: 0,
-      code: exitCode.busy,
-    };
-  }
-  if (others.length > 0) return refused('several holders: none broken (name one by --token)');
+  const holder = holderMeant(lock, args.textOf('--token'));
+  if ('outcome' in holder) return holder;
   const holding = holder.token === null ? undefined : holdingsByToken(reports).get(holder.token);
   if (holding === undefined) return refused(whyIncomparable(holder));
   const { value, sharing } = holding;
@@ -91,52 +88,79 @@ async function attempt(call: Call, name: string): Promise<Broken> {
         '(leave --safely out)',
     );
   }
-  if (!args.has('--yes')) {
-    if (ask === null)
-      throw new UsageError(
-        'break: no terminal to ask on (say --yes, or name the holder by --token too)',
-      );
-    const answer = await ask(`Break ${quoted(name)}? If so, ${effect} [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) return refused('not confirmed: left alone');
-  }
+  if (!(await isConfirmed(call, name, effect))) return refused('not confirmed: left alone');
   query.reset();
-  const { token = '' } = parseValue(value);
-  if (!isSafe) return told(await query.remove(name, value, sharing), effect);
+  const target = { query, name, value, by };
+  if (!isSafe) return told(call, target, await query.remove(name, value, sharing), effect);
   const guarding = renderValue(randomBytes(20).toString('base64url'), holderRecord());
-  const { remainingMs } = lock;
-  const until = holder.kind === 'redlock-run' ? ', by when it has stopped' : '';
-  const kept =
-    remainingMs === null ? '' : `; others are kept out for another ${roughly(remainingMs)}${until}`;
-  return told(await query.replace(name, value, guarding), `${effect}${kept}`);
+  const replies = await query.replace(name, value, guarding);
+  return told(call, target, replies, effect + keptLine(lock, holder));
+}
 
-  /** Records what was broken, and the person, and makes a living holder look at once. */
-  async function told(replies: readonly ReleaseReply[], effect: string): Promise<Broken> {
-    const result = await judgedAfterALook(replies, effect);
-    if (result.outcome !== 'broken') return result;
-    const request = { kind: 'broken', id: newId(), token, by } as const;
-    const message = renderRequest(request);
-    await query.ask((master) => master.publish(name, askedIdOf(token), message));
-    await recordAct(query, name, actLine('break', by, token));
-    return result;
-  }
+/** The only holder, or that with the token; or why there is none. */
+function holderMeant({ holders }: LockState, token: string | null): Holder | Broken {
+  const meant = token === null ? holders : holders.filter((holder) => holder.token === token);
+  const [holder, ...others] = meant;
+  if (others.length > 0) return refused('several holders: none broken (name one by --token)');
+  if (holder !== undefined) return holder;
+  const message = `not held with token ${quoted(token ?? '')}: left alone`;
+  return { outcome: 'changed-hands', message, removed: 0, code: exitCode.busy };
+}
 
-  /** Prints why a master has not confirmed, and returns the result. */
-  async function judgedAfterALook(
-    replies: readonly ReleaseReply[],
-    effect: string,
-  ): Promise<Broken> {
-    for (const [at, reply] of replies.entries()) {
-      if (reply.kind === 'failed') tell(`${query.observers[at]?.name}: ${reply.message}`);
-    }
-    const confirmed = replies.filter(({ kind }) => kind !== 'failed');
-    if (confirmed.length >= quorumOf(replies.length)) return judged(replies, effect);
-    // A master may have removed the value and failed afterwards.
-    query.reset();
-    const [now = []] = await query.reports([name]);
-    const known = (reply: ReleaseReply, at: number): ReleaseReply =>
-      reply.kind === 'failed' && isGoneFrom(now[at], value) ? { kind: 'released' } : reply;
-    return judged(replies.map(known), effect);
+/** @throws UsageError where there is no terminal to ask on */
+async function isConfirmed({ args, ask }: Call, name: string, effect: string): Promise<boolean> {
+  if (args.has('--yes')) return true;
+  if (ask === null)
+    throw new UsageError(
+      'break: no terminal to ask on (say --yes, or name the holder by --token too)',
+    );
+  const answer = await ask(`Break ${quoted(name)}? If so, ${effect} [y/N] `);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+/** "; others are kept out for another 20s, by when it has stopped" */
+function keptLine({ remainingMs }: LockState, { kind }: Holder): string {
+  if (remainingMs === null) return '';
+  const until = kind === 'redlock-run' ? ', by when it has stopped' : '';
+  return `; others are kept out for another ${roughly(remainingMs)}${until}`;
+}
+
+/** Records what was broken, and the person, and makes a living holder look at once. */
+async function told(
+  call: Call,
+  target: Target,
+  replies: readonly ReleaseReply[],
+  effect: string,
+): Promise<Broken> {
+  const result = await judgedAfterALook(call, target, replies, effect);
+  if (result.outcome !== 'broken') return result;
+  const { query, name, value, by } = target;
+  const { token } = parseValue(value);
+  const request = { kind: 'broken', id: newId(), token, by } as const;
+  const message = renderRequest(request);
+  await query.ask((master) => master.publish(name, askedIdOf(token), message));
+  await recordAct(query, name, actLine('break', by, token));
+  return result;
+}
+
+/** Prints why a master has not confirmed, and returns the result. */
+async function judgedAfterALook(
+  { tell }: Call,
+  { query, name, value }: Target,
+  replies: readonly ReleaseReply[],
+  effect: string,
+): Promise<Broken> {
+  for (const [at, reply] of replies.entries()) {
+    if (reply.kind === 'failed') tell(`${query.observers[at]?.name}: ${failureLine(reply)}`);
   }
+  const confirmed = replies.filter(({ kind }) => kind !== 'failed');
+  if (confirmed.length >= quorumOf(replies.length)) return judged(replies, effect);
+  // A master may have removed the value and failed afterwards.
+  query.reset();
+  const [now = []] = await query.reports([name]);
+  const known = (reply: ReleaseReply, at: number): ReleaseReply =>
+    reply.kind === 'failed' && isGoneFrom(now[at], value) ? { kind: 'released' } : reply;
+  return judged(replies.map(known), effect);
 }
 
 /** Whether the master answers, and does not show this value. */

@@ -3,6 +3,7 @@
 // touch no global. Messages for people go to stderr, so that stdout can always be redirected to a
 // file.
 
+import type { TonedLine } from '../cli/colour.ts';
 import type { Output as StderrOutput } from '../cli/stderr.ts';
 import type { OptionValues } from '../config/arguments.ts';
 import { type LockSettings, readLockSettings } from '../config/lock.ts';
@@ -95,6 +96,9 @@ export interface Processes {
   whyNotKept(): Promise<string | null>;
 }
 
+/** The variable that makes `hold` the daemon: pid and start of the process it holds for. */
+export const holderRoleName = 'REDLOCK_RUN_HOLDER';
+
 export interface Call {
   readonly args: VerbArguments;
   readonly settings: CtlSettings;
@@ -116,6 +120,8 @@ export interface Call {
    * terminal are overwritten.
    */
   readonly print: (text: string, overLines?: number) => void;
+  /** The same for lines with a tone, which decides their colour where there are colours. */
+  readonly printLines: (lines: readonly TonedLine[], overLines?: number) => void;
   /** Resolves when all that was printed has been written. */
   readonly flushed: () => Promise<void>;
   /** stderr, for a line that changes. */

@@ -3,7 +3,15 @@
 // refused afterwards, so that `redlockctl --json status x` and `redlockctl status x --json` are the
 // same.
 
-import { endOfHelp, entry, optionEntries, spellingsOf } from '../cli/help.ts';
+import {
+  endOfHelp,
+  entry,
+  optionEntries,
+  spellingsOf,
+  usualColumns,
+  withOptions,
+  wrapped,
+} from '../cli/help.ts';
 import {
   type GivenOptions,
   type OptionValues,
@@ -158,44 +166,54 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlockctl break deploy', 'take the lock from its holder, after asking'],
 ];
 
-/** At most 100 columns wide, ends with a newline. */
-export function renderHelp(): string {
+/** No wider than so many columns, where words allow; ends with a newline. */
+export function renderHelp(columns = usualColumns): string {
   return [
     'Usage: redlockctl [options] VERB [ARG...]',
     '',
-    'Shows the holders of locks, checks the masters, breaks locks, and holds them for scripts.',
+    ...wrapped(
+      'Shows the holders of locks, checks the masters, breaks locks, and holds them for scripts.',
+      columns,
+    ),
     '',
     'Verbs:',
-    ...verbTable.flatMap((row) => [...entry(synopsisOf(row), row.summary, 32), ...indented(row)]),
+    ...verbTable.flatMap((row) => [
+      ...entry(synopsisOf(row), row.summary, 32, columns),
+      ...indented(row, columns),
+    ]),
     '',
     'Options of all verbs, as in redlock-run:',
-    ...optionEntries(sharedOptions),
+    ...optionEntries(sharedOptions, columns),
     '',
-    'Configuration is that of redlock-run: --config, $REDLOCK_CONFIG, .redlockrc here or in the',
-    'nearest parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc;',
-    'REDLOCK_MASTERS and the other variables.',
+    ...wrapped(
+      'Configuration is that of redlock-run: --config, $REDLOCK_CONFIG, .redlockrc here or in ' +
+        'the nearest parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, ' +
+        '/etc/redlockrc; REDLOCK_MASTERS and the other variables.',
+      columns,
+    ),
     '',
-    'redlockctl VERB --help, or redlockctl help VERB, shows one verb alone.',
+    ...wrapped('redlockctl VERB --help, or redlockctl help VERB, shows one verb alone.', columns),
     '',
-    ...endOfHelp('ctl', examples),
+    ...endOfHelp('ctl', examples, columns),
   ].join('\n');
 }
 
-/** The help of one verb, at most 100 columns wide, ends with a newline. */
-export function renderVerbHelp(row: VerbRow): string {
+/** The help of one verb, ends with a newline. */
+export function renderVerbHelp(row: VerbRow, columns = usualColumns): string {
   const own = row.options.map((option) => ({ ...option, group: 'Output' as const }));
   return [
     `Usage: redlockctl ${synopsisOf(row)}${own.length === 0 ? '' : ' [options]'}`,
     '',
-    ...entry('', row.summary, 2),
-    ...(own.length === 0 ? [] : ['', 'Options:', ...optionEntries(own)]),
+    ...wrapped(row.summary, columns, '  '),
+    ...(own.length === 0 ? [] : ['', 'Options:', ...optionEntries(own, columns)]),
     '',
     'Options of all verbs, as in redlock-run:',
-    ...optionEntries(sharedOptions),
+    ...optionEntries(sharedOptions, columns),
     '',
     ...endOfHelp(
       'ctl',
       examples.filter(([line]) => line.startsWith(`redlockctl ${row.verb} `)),
+      columns,
     ),
   ].join('\n');
 }
@@ -206,9 +224,9 @@ export function synopsisOf({ verb, operands }: VerbRow): string {
 }
 
 /** The options of a verb stand under it. */
-function indented({ options }: VerbRow): string[] {
+function indented({ options }: VerbRow, columns: number): string[] {
   return options.flatMap((option) => {
     const flags = option.short === undefined ? `    ${spellingsOf(option)}` : spellingsOf(option);
-    return entry(`    ${flags}`, option.description, 32);
+    return entry(`    ${flags}`, withOptions(option.description), 32, columns);
   });
 }

@@ -2,19 +2,20 @@
 // page, and read in small steps. A name that only a minority shows is in the list as well, as an
 // orphan.
 
-import { fitted, renderTable } from '../cli/rows.ts';
+import type { TonedLine } from '../cli/colour.ts';
+import { fittedLines, renderTable } from '../cli/rows.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
-import { reasonBehind, roughly } from '../text/lines.ts';
+import { failureLine, reasonBehind, roughly } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState } from './lock-state.ts';
-import { together } from './lock-text.ts';
+import { together, toneOf } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
 
 export async function list(call: Call): Promise<number> {
-  const { args, settings, clock, print, tell, columns } = call;
+  const { args, settings, clock, print, printLines, tell, columns } = call;
   const query = await MasterQuery.of(settings, clock);
   const names = await query.names(args.operands[0] ?? '*');
   // A lock that is free by now was released after its name had been found.
@@ -24,13 +25,13 @@ export async function list(call: Call): Promise<number> {
   const leftOut = seen.length - locks.length;
   const failures = query.failures();
   for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
+    if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
   }
   if (args.has('--json')) print(jsonLine({ locks, leftOut }));
-  else if (locks.length > 0) print(fitted(renderTable(head, locks.map(rowOf)), columns));
+  else if (locks.length > 0) printLines(fittedLines(linesOf(locks), columns));
   else tell(args.operands[0] === undefined ? 'no locks' : 'no locks match');
   if (leftOut > 0 && !args.has('--json')) tell(leftOutLine(leftOut));
-  if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
+  if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   const answeredCount = failures.filter((failed) => failed === null).length;
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
@@ -49,6 +50,14 @@ function leftOutLine(count: number): string {
   const keys = count === 1 ? '1 key that never expires' : `${count} keys that never expire`;
   const hint = 'redlockctl status NAME shows one';
   return `${keys} left out: without a prefix most likely no lock (${hint})`;
+}
+
+function linesOf(locks: readonly LockState[]): TonedLine[] {
+  const [heading = '', ...rows] = renderTable(head, locks.map(rowOf)).trimEnd().split('\n');
+  return [
+    { text: heading, tone: 'head' },
+    ...rows.map((text, at): TonedLine => ({ text, tone: toneOf[locks[at]?.state ?? 'free'] })),
+  ];
 }
 
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
@@ -72,16 +81,17 @@ function rowOf({
     const held = [`${freeze.votes}/${masters}`, end, waiting, describeFreeze(freeze)];
     return [printable(name, 60), state, ...held];
   }
-  const isKnown = first !== undefined && state !== 'unknown' && state !== 'unfit';
+  const isKnown = first !== undefined && state !== 'unknown' && state !== 'misconfigured';
   const left =
     state === 'orphan'
       ? (votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null)
       : remainingMs;
+  const leftText = left === null ? 'for ever' : roughly(left);
   return [
     printable(name, 60),
     state,
     `${first?.votes ?? 0}/${masters}`,
-    isKnown ? (left === null ? 'for ever' : roughly(left)) : '',
+    isKnown ? leftText : '',
     queue.length === 0 ? '' : String(queue.length),
     first === undefined
       ? ''

@@ -8,16 +8,17 @@ import { parseValue } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/foreign-text.ts';
+import { failureLine } from '../text/lines.ts';
 import { iso, median } from '../text/time.ts';
 import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './holdings.ts';
 
 /**
  * free: a quorum is free. orphan: a quorum is free, and a minority shows a value, which keeps no
  * client out. held: a quorum shows one value. frozen: a quorum shows a freeze, and none a holder.
- * split: no value has a quorum, and none can get one. unknown: too few masters can tell. unfit: the
- * list has a server that must not be in it.
+ * split: no value has a quorum, and none can get one. unknown: too few masters can tell.
+ * misconfigured: the list has a server that must not be in it.
  */
-export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' | 'unfit';
+export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' | 'misconfigured';
 
 export interface Holder {
   /** `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
@@ -129,7 +130,7 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
       holder: view.holdings[0] === undefined ? null : values.indexOf(view.holdings[0].value),
       remainingMs: remainingOn(view),
       fence: view.snapshot?.fence ?? null,
-      failure: view.failed && { cause: view.failed.cause, message: view.failed.message },
+      failure: view.failed && { cause: view.failed.cause, message: failureLine(view.failed) },
     }),
   );
   const fences = votes.flatMap(({ holder, fence }) =>
@@ -216,8 +217,8 @@ function stateOf(
     case 'busy':
       if (counts.some((count) => count >= quorum)) return 'held';
       return freezeVotes >= quorum ? 'frozen' : 'split';
-    case 'unfit':
-      return 'unfit';
+    case 'misconfigured':
+      return 'misconfigured';
     default:
       return 'unknown';
   }

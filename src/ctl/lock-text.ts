@@ -1,15 +1,34 @@
 // The state of a lock as text for people: a headline, a table of the votes, a table of the wait
 // queue. Pure. A waiting redlock-run describes a holder in the same words.
 
-import { renderTable } from '../cli/rows.ts';
+import type { Tone, TonedLine } from '../cli/colour.ts';
+import { renderTable, toned } from '../cli/rows.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import { printable, quoted } from '../text/foreign-text.ts';
 import { reasonBehind, reasonParts, roughly } from '../text/lines.ts';
 import { describeFreeze } from './holdings.ts';
-import type { Holder, LockState, MasterVote } from './lock-state.ts';
+import type { Holder, LockState, MasterVote, State } from './lock-state.ts';
 
 /** Several lines, ends with a newline. */
 export function renderLock(lock: LockState): string {
+  return lockLines(lock)
+    .map(({ text }) => `${text}\n`)
+    .join('');
+}
+
+/** The tone of a lock in this state. */
+export const toneOf: Readonly<Record<State, Tone>> = {
+  free: 'good',
+  held: 'held',
+  frozen: 'frozen',
+  orphan: 'doubtful',
+  split: 'bad',
+  unknown: 'bad',
+  misconfigured: 'bad',
+};
+
+/** The headline, more about the holder, the votes, the wait queue. */
+export function lockLines(lock: LockState): TonedLine[] {
   const { queue } = lock;
   const votes = renderTable(
     ['MASTER', 'VOTE', 'LEFT', ''],
@@ -22,7 +41,16 @@ export function renderLock(lock: LockState): string {
   ]);
   const waiters =
     queue.length === 0 ? '' : `\n${renderTable(['POSITION', 'WAITING FOR', 'WAITER'], rows)}`;
-  return `${quoted(lock.name)}: ${headlineOf(lock)}\n${detailOf(lock)}\n${votes}${waiters}`;
+  const [head, ...lines] = toned(votes, 'plain');
+  return [
+    ...toned(`${quoted(lock.name)}: ${headlineOf(lock)}`, toneOf[lock.state]),
+    ...toned(`${detailOf(lock)}\n`, 'plain'),
+    ...(head ? [{ ...head, tone: 'head' } as const] : []),
+    ...lines.map(({ text }, at): TonedLine => {
+      return { text, tone: lock.votes[at]?.failure ? 'bad' : 'plain' };
+    }),
+    ...toned(waiters, 'plain'),
+  ];
 }
 
 /** The state in one line. */
@@ -61,7 +89,7 @@ export function headlineOf(lock: LockState): string {
       const answered = `${masters - failedCount} of ${masters}`;
       return `unknown: no quorum: only ${answered} masters can tell${seen}`;
     }
-    case 'unfit':
+    case 'misconfigured':
       return 'unknown: a server is in the list of masters that must not be there';
   }
 }

@@ -19,6 +19,8 @@ import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts'
 const batchSize = 100;
 /** Histories read in one request; the reply has room for some thousands of lines. */
 const historyBatchSize = 250;
+/** More lines than a master keeps of one lock (record.lua). */
+export const allLines = 1_500;
 /** Keys that one SCAN goes through. */
 export const pageSize = 1_000;
 

@@ -10,12 +10,13 @@ import type { Failed } from '../lock/types.ts';
 import type { SeenHistory } from '../redis/snapshot.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
+import { failureLine } from '../text/lines.ts';
 import type { Call } from './call.ts';
-import { allLines, pastOf } from './history/history.ts';
+import { pastOf } from './history/history.ts';
 import { endOf, type PastRun } from './history/run-history.ts';
 import { kindOf } from './history/run-text.ts';
 import type { LockState } from './lock-state.ts';
-import { MasterQuery } from './master-query.ts';
+import { allLines, MasterQuery } from './master-query.ts';
 import { pastOf as skipsOf } from './steps/steps.ts';
 
 export interface Sample {
@@ -118,7 +119,7 @@ const perLock: readonly (readonly [name: string, help: string, read: Reader])[] 
 ];
 
 function metricsOf({ masters, locks, runs, histories, nowMs }: Reading): Metric[] {
-  const known = locks.filter(({ state }) => state !== 'unknown' && state !== 'unfit');
+  const known = locks.filter(({ state }) => state !== 'unknown' && state !== 'misconfigured');
   const runsOf = new Map(known.map(({ name }) => [name, [] as PastRun[]]));
   for (const run of [...runs].sort((a, b) => endOf(a) - endOf(b))) runsOf.get(run.name)?.push(run);
   const perName = (read: Reader): Sample[] =>
@@ -137,7 +138,8 @@ function metricsOf({ masters, locks, runs, histories, nowMs }: Reading): Metric[
       })),
     },
     ...perLock.map(([name, help, read]) => ({
-      ...{ name, help },
+      name,
+      help,
       type: 'gauge' as const,
       samples: perName(read),
     })),
@@ -199,7 +201,8 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
     const failed = graceFailure !== undefined && 'cause' in graceFailure ? graceFailure : null;
     return { name, failed: query.failures()[at] ?? failed };
   });
-  for (const { name, failed } of masters) if (failed !== null) tell(`${name}: ${failed.message}`);
+  for (const { name, failed } of masters)
+    if (failed !== null) tell(`${name}: ${failureLine(failed)}`);
   const found = metricsOf({ masters, ...past, nowMs });
   const file = args.textOf('--textfile');
   const problem = file === null ? null : writeFile('--textfile', file, renderMetrics(found));
@@ -209,7 +212,7 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
   }
   if (args.has('--json')) print(jsonLine({ metrics: found }));
   else if (file === null) print(renderMetrics(found));
-  if (masters.some(({ failed }) => failed?.cause === 'unfit')) return exitCode.config;
+  if (masters.some(({ failed }) => failed?.cause === 'misconfigured')) return exitCode.config;
   const upCount = masters.filter(({ failed }) => failed === null).length;
   return upCount < quorumOf(masters.length) ? exitCode.unreachable : exitCode.ok;
 }

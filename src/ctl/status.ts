@@ -4,14 +4,14 @@
 // another client may have it a moment later.
 
 import stringWidth from 'string-width';
-import { fitted } from '../cli/rows.ts';
+import { fittedLines, toned } from '../cli/rows.ts';
 import { WaitNotice } from '../cli/wait-notice.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import { waitedOn } from '../text/lines.ts';
+import { busyLine, waitedOn } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import type { LockState, State } from './lock-state.ts';
-import { describe, headlineOf, renderLock, together } from './lock-text.ts';
+import { describe, headlineOf, lockLines, together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
 
 const watchEveryMs = 1_000;
@@ -23,7 +23,7 @@ export const codeOf: Readonly<Record<State, number>> = {
   frozen: exitCode.busy,
   split: exitCode.busy,
   unknown: exitCode.unreachable,
-  unfit: exitCode.config,
+  misconfigured: exitCode.config,
 };
 
 export async function status({
@@ -31,6 +31,7 @@ export async function status({
   settings,
   clock,
   print,
+  printLines,
   tell,
   columns,
 }: Call): Promise<number> {
@@ -38,30 +39,36 @@ export async function status({
   const names = args.operands;
   for (const name of names.filter((one) => /[*?[]/.test(one)))
     tell(`${quoted(name)} is taken for a name (redlockctl list ${quoted(name)} takes a pattern)`);
-  const render = (locks: readonly LockState[]) =>
-    args.has('--json') ? jsonLine({ locks }) : fitted(locks.map(renderLock).join('\n'), columns);
+  const isJson = args.has('--json');
+  const linesOf = (locks: readonly LockState[]) =>
+    fittedLines(
+      locks.flatMap((lock, at) => [...toned(at === 0 ? '' : '\n', 'plain'), ...lockLines(lock)]),
+      columns,
+    );
   if (!args.has('--watch')) {
     const locks = await query.look(names);
-    print(render(locks));
+    if (isJson) print(jsonLine({ locks }));
+    else printLines(linesOf(locks));
     return worstOf(locks.map(({ state }) => codeOf[state]));
   }
   let lines = 0;
   for (;;) {
-    const text = render(await query.look(names));
+    const locks = await query.look(names);
+    const shown = isJson ? [] : linesOf(locks);
     // A pipe gets one state after the other; a terminal shows the newest in place of the last.
-    print(text, columns === null ? 0 : lines);
-    lines = linesOf(text, columns ?? Number.POSITIVE_INFINITY);
+    const over = columns === null ? 0 : lines;
+    if (isJson) print(jsonLine({ locks }), over);
+    else printLines(shown, over);
+    const texts = isJson ? [jsonLine({ locks }).trimEnd()] : shown.map(({ text }) => text);
+    lines = rowCountOf(texts, columns ?? Number.POSITIVE_INFINITY);
     query.reset();
     await query.pause(watchEveryMs);
   }
 }
 
-/** How many lines of a terminal the text takes, which breaks lines that are too wide. */
-function linesOf(text: string, columns: number): number {
-  const widths = text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => stringWidth(line));
+/** How many rows of a terminal the lines take: it breaks those that are too wide. */
+function rowCountOf(lines: readonly string[], columns: number): number {
+  const widths = lines.map((line) => stringWidth(line));
   return widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
 }
 
@@ -140,7 +147,7 @@ function whyOf(lock: LockState, nowMs: number): string {
 function complaintAbout(lock: LockState): string {
   switch (codeOf[lock.state]) {
     case exitCode.busy:
-      return `busy: ${quoted(lock.name)}: ${headlineOf(lock)} (wait longer with -w)`;
+      return busyLine(quoted(lock.name), headlineOf(lock), 'wait longer with -w');
     case exitCode.config:
       return `masters: ${failuresOf(lock)}`;
     default:

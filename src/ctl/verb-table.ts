@@ -170,10 +170,12 @@ export const verbTable: readonly VerbRow[] = [
   },
   {
     verb: 'top',
-    operands: '',
+    operands: '[PATTERN]',
     least: 0,
-    most: 0,
-    summary: 'show locks, holders, queues and masters on the screen every second; q quits',
+    most: 1,
+    summary:
+      'show locks, or those that match a pattern, with holders, queues and masters on the screen ' +
+      'every second; arrows and page keys move, q quits',
     options: [],
   },
   {

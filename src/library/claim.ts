@@ -13,6 +13,7 @@ import { alone, type Claim } from '../lock/types.ts';
 import { newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { objectionToNames } from '../redis/keys.ts';
+import { reactions } from '../redis/masters-watch.ts';
 import { userName } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
@@ -83,6 +84,10 @@ export const redlockRules: Record<keyof RedlockOptions, Rule> = {
   ...lockRules,
   prefix: [isText, 'write a string'],
   restartGraceMs: duration,
+  differingMasters: [
+    (reaction) => reactions.some((one) => one === reaction),
+    `write ${reactions.join(', ')}`,
+  ],
   newToken: [isFunction, 'write a function'],
   onEvent: [isFunction, 'write a function'],
 };
@@ -124,7 +129,7 @@ export type Form = Pick<Claim, 'resources' | 'sharing' | 'preemptible'>;
 export function formOf(given: Resources, options: AcquireOptions): Form {
   const resources = namesIn(given);
   const { shared = false, slots = 1, supersede = false } = options;
-  const preemptible = supersede ? 'position' : 'never';
+  const preemptible = supersede ? 'supersede' : 'never';
   if (slots === 1)
     return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, preemptible };
   if (resources.length > 1)

@@ -4,7 +4,14 @@
 
 import type { MasterFailure } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
-import { failuresLine, holderLine, roughly, supersededLine, whichOf } from '../text/lines.ts';
+import {
+  busyLine,
+  failuresLine,
+  holderLine,
+  roughly,
+  supersededLine,
+  whichOf,
+} from '../text/lines.ts';
 
 /**
  * - `busy`: held by someone else for all of the wait; see `holder` and `freeInMs`
@@ -99,11 +106,8 @@ export function notAcquiredError(
       const { holder, freeInMs, holderCount } = acquisition;
       return new RedlockError(
         'busy',
-        `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (raise waitMs)`,
-        {
-          holder,
-          freeInMs,
-        },
+        busyLine(which, holderLine(holder, freeInMs, holderCount), 'raise waitMs'),
+        { holder, freeInMs },
       );
     }
     case 'unreachable': {
@@ -124,7 +128,7 @@ export function notAcquiredError(
     case 'aborted':
       return abortedError(resources, 'told to stop waiting', cause);
     default:
-      return new RedlockError('busy', `busy: ${which}: ${acquisition.kind}`);
+      return new RedlockError('busy', busyLine(which, acquisition.kind, null));
   }
 }
 

@@ -91,6 +91,12 @@ export interface RedlockOptions extends LockOptions {
    */
   readonly restartGraceMs?: number | undefined;
   /**
+   * Where another host has lately used masters that could grant a lock beside these. `warn`: the
+   * event `masters-differ`; `error`: `acquire` rejects too; `ignore`: nothing is read, and the
+   * masters are not told which ones this program uses. Default: `warn`.
+   */
+  readonly differingMasters?: 'warn' | 'error' | 'ignore' | undefined;
+  /**
    * Returns a new token for every attempt: unique, 8 to 200 characters without white space.
    * Default: 20 random bytes.
    */

@@ -4,6 +4,7 @@
 // stops the work that it has started; the lock expires.
 
 import { setMaxListeners } from 'node:events';
+import os from 'node:os';
 import { acquire } from '../lock/acquire.ts';
 import type { LockEvent } from '../lock/ports.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
@@ -11,6 +12,7 @@ import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
 import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
 import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
+import { MastersWatch } from '../redis/masters-watch.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { createSystemClock } from '../system/clock.ts';
 import {
@@ -43,6 +45,7 @@ export class Redlock implements AsyncDisposable {
   readonly #clock = createSystemClock();
   readonly #claims: Claims;
   readonly #masters: readonly RedisMaster[];
+  readonly #watch: MastersWatch;
   /** The calls that wait for a lock. */
   readonly #waits = new Map<AbortController, Promise<unknown>>();
   readonly #leases = new Set<HeldLease>();
@@ -57,13 +60,17 @@ export class Redlock implements AsyncDisposable {
    */
   constructor(masters: readonly MasterSource[], options: RedlockOptions = {}) {
     checkOptions(options, redlockRules);
-    const { prefix = 'redlock:', restartGraceMs, newToken } = options;
+    const { prefix = 'redlock:', restartGraceMs, newToken, differingMasters = 'warn' } = options;
     const graceMs = () => restartGraceMs ?? (masters.length < 3 ? 0 : this.#longestTtlMs);
+    const origins = originsOf(masters);
+    const names = origins.map(({ name }) => name);
+    const watched = { prefix, differingMasters, hasHistory: true };
+    this.#watch = new MastersWatch(watched, os.hostname(), names, this.#clock);
     const settings = {
       prefix,
       historyBytes: usualHistoryBytes,
       protocol: 'redlock' as const,
-      ownList: null,
+      ownList: this.#watch.ownList,
       get restartGraceMs() {
         return graceMs();
       },
@@ -71,7 +78,7 @@ export class Redlock implements AsyncDisposable {
     const registry = new ServerRegistry();
     this.#options = options;
     this.#claims = new Claims(newToken);
-    this.#masters = originsOf(masters).map(
+    this.#masters = origins.map(
       (origin) => new RedisMaster(origin, settings, registry, this.#clock),
     );
   }
@@ -174,7 +181,11 @@ export class Redlock implements AsyncDisposable {
     const timings = timingsOf(ttlMs, options, isKeptAlive);
     this.#longestTtlMs = Math.max(this.#longestTtlMs, ttlMs);
     const clock = this.#clock;
-    const report = (event: LockEvent) => this.#tell(event, form.resources);
+    const tell = (event: LockEvent) => this.#tell(event, form.resources);
+    const report = (event: LockEvent) => {
+      tell(event);
+      this.#watch.see(event, tell);
+    };
     const redlock = new CoreRedlock(this.#masters, clock, timings, report);
     const parts: WaitParts = {
       redlock,
@@ -191,7 +202,7 @@ export class Redlock implements AsyncDisposable {
       {
         clock,
         report,
-        servers: this.#masters,
+        servers: this.#watch.serversOf(this.#masters),
         wait: (leftMs) => waitForLock(parts, { ...patience, waitMs: leftMs }),
         release: (claim) => redlock.release(claim),
         ready: async () => null,

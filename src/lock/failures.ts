@@ -12,7 +12,7 @@ const order: readonly FailureCause[] = [
   'connection',
   'restarted',
   'reply',
-  'unfit',
+  'misconfigured',
   'denied',
 ];
 
@@ -44,9 +44,9 @@ function rankOf({ cause, isVague }: Failed): number {
 /** An attempt that has not acquired the lock. */
 export type Failure = Exclude<Attempt, { kind: 'acquired' }>;
 
-/** Whether a server is unfit, or so many masters refuse access that no quorum can ever answer. */
+/** Whether the list is wrong, or so many masters refuse access that no quorum can ever answer. */
 export function isMisconfigured(attempt: Failure, masterCount: number): boolean {
-  if (attempt.kind === 'unfit') return true;
+  if (attempt.kind === 'misconfigured') return true;
   const deniedCount = failuresOf(attempt).filter(({ failed }) => failed.cause === 'denied').length;
   return deniedCount > masterCount - quorumOf(masterCount);
 }
@@ -60,5 +60,5 @@ export function hasQuorumAnswered(attempt: Failure, masterCount: number): boolea
 
 /** Empty for an attempt that a quorum answered. */
 export function failuresOf(attempt: Failure): readonly MasterFailure[] {
-  return attempt.kind === 'unfit' || attempt.kind === 'unreachable' ? attempt.failures : [];
+  return attempt.kind === 'misconfigured' || attempt.kind === 'unreachable' ? attempt.failures : [];
 }

@@ -7,7 +7,7 @@ import { boundedPerson, isPerson, mostIdChars, type Person } from './people.ts';
 import { bounded, cut, type HolderRecord, isHolderRecord, parseValue, reasonOf } from './value.ts';
 
 /**
- * What held the lock when a run was refused. `note` is null for another program's value, of which
+ * What held the lock when a run was refused. `record` is null for another program's value, of which
  * only the beginning is kept.
  */
 export interface Blocker {
@@ -59,7 +59,11 @@ export function renderStart(
     token,
     ...holder,
     outcome: vanished,
-    ...{ waitMs, heldMs: null, exitCode: null, signal: null, status: 0 },
+    waitMs,
+    heldMs: null,
+    exitCode: null,
+    signal: null,
+    status: 0,
     fence: null,
     blocker: null,
   });

@@ -38,8 +38,8 @@ export interface LeaseKeeperParts {
   readonly onConfirmed?: (lease: Lease) => void;
   /** `brokenBy`: who has said that it broke the lock; null: no person has. */
   readonly onLost: (reason: KeeperLossReason, brokenBy: Person | null) => void;
-  /** A quorum names this waiter, for which the lock would be given up. The lease goes on. */
-  readonly onWanted?: (by: string) => void;
+  /** A quorum names this waiter, by which the holder is to be replaced. The lease goes on. */
+  readonly onReplaced?: (by: string) => void;
   /** Subscribes to what people ask; absent: they are not listened to. */
   readonly listen?: Listen;
   /** A person asks the holder to stop. The lease goes on. */
@@ -156,17 +156,17 @@ export class LeaseKeeper {
   }
 
   /**
-   * A holder that yields the lock subscribes to the wake-ups of waiters that want it. A wake-up
+   * A holder that may be replaced subscribes to the wake-ups of waiters that want that. A wake-up
    * makes it extend at once, and the replies say which waiter it is. It is reported once.
    */
   async #keepExtending(): Promise<void> {
-    const { redlock, clock, onWanted, onLost } = this.#parts;
+    const { redlock, clock, onReplaced, onLost } = this.#parts;
     const { extendEveryMs, reserveMs } = this.#settings;
     if (extendEveryMs === null) return;
     const { claim } = this.#lease;
     const extendingEnded = this.#extendingEnded.signal;
     const subscriptions =
-      claim.preemptible === 'lock' ? await redlock.subscribe(asHolder(claim)) : null;
+      claim.preemptible === 'replace' ? await redlock.subscribe(asHolder(claim)) : null;
     let notBefore = Number.NEGATIVE_INFINITY;
     try {
       for (;;) {
@@ -183,8 +183,8 @@ export class LeaseKeeper {
         if (extendingEnded.aborted) return;
         if (extension.kind === 'lost') return onLost(extension.reason, this.#brokenBy);
         if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
-        else if (extension.wantedBy !== null) {
-          onWanted?.(extension.wantedBy);
+        else if (extension.replacedBy !== null) {
+          onReplaced?.(extension.replacedBy);
           subscriptions?.close();
         }
       }

@@ -106,7 +106,7 @@ export type LockEvent =
       readonly waitMs: number;
     }
   /** The masters count differently, so the fencing number is being written back to them. */
-  | { readonly kind: 'fence-write-back'; readonly fence: number }
+  | { readonly kind: 'fence-raised'; readonly fence: number }
   | { readonly kind: 'extended'; readonly extendedCount: number; readonly elapsedMs: number }
   | {
       readonly kind: 'extension-failed';
@@ -119,6 +119,16 @@ export type LockEvent =
       readonly kind: 'release-unconfirmed';
       readonly failures: readonly MasterFailure[];
       readonly remainingMs: number;
+    }
+  /**
+   * A host has lately used masters that could grant the lock beside ours: it has `added`, which we
+   * do not have, and lacks `missing`. Told once.
+   */
+  | {
+      readonly kind: 'masters-differ';
+      readonly host: string;
+      readonly added: readonly string[];
+      readonly missing: readonly string[];
     };
 
 export type Report = (event: LockEvent) => void;

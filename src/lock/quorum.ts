@@ -24,7 +24,7 @@ export function quorumOf(masterCount: number): number {
  * One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the
  * fastest NTP slew.
  */
-const usualDriftFactor = 0.01;
+export const usualDriftFactor = 0.01;
 
 /**
  * Allowance in ms for clocks that run at different rates, by the given part of the time, and for
@@ -42,7 +42,7 @@ export function validUntilOf(startedAt: number, ttlMs: number, driftFactor?: num
   return startedAt + ttlMs - driftMsOf(ttlMs, driftFactor);
 }
 
-export type AcquireVerdict = 'granted' | 'busy' | 'unreachable' | 'unfit' | 'undecided';
+export type AcquireVerdict = 'granted' | 'busy' | 'unreachable' | 'misconfigured' | 'undecided';
 export type ExtendVerdict = 'extended' | 'lost' | 'unreachable' | 'undecided';
 
 /**
@@ -51,15 +51,15 @@ export type ExtendVerdict = 'extended' | 'lost' | 'unreachable' | 'undecided';
  *   split).
  * - unreachable: so many failed that no quorum can answer any more; which client holds the lock is
  *   unknown.
- * - unfit: a server must not be in the list; no count of grants makes that right.
+ * - misconfigured: a server must not be in the list; no count of grants makes that right.
  */
 export function acquireVerdictOf(
   votes: Iterable<AcquireReply>,
   masterCount: number,
 ): AcquireVerdict {
   const quorum = quorumOf(masterCount);
-  const { granted, refused, failed, unfit } = count(votes);
-  if (unfit > 0) return 'unfit';
+  const { granted, refused, failed, misconfigured } = count(votes);
+  if (misconfigured > 0) return 'misconfigured';
   if (granted >= quorum) return 'granted';
   if (failed > masterCount - quorum) return 'unreachable';
   const grantImpossible = refused + failed > masterCount - quorum;
@@ -104,16 +104,16 @@ export function lossAtRelease(
  * The id of the waiter that a quorum names; null for none. One master is not enough: a waiter that
  * reaches no more cannot acquire the lock.
  */
-export function wantedByIn(votes: Iterable<ExtendReply>, masterCount: number): string | null {
+export function replacedByIn(votes: Iterable<ExtendReply>, masterCount: number): string | null {
   const wishes = [...votes].flatMap((vote) =>
-    vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : [],
+    vote.kind === 'extended' && vote.replacedBy ? [vote.replacedBy] : [],
   );
   const countOfWish = (wish: string) => wishes.filter((one) => one === wish).length;
   return wishes.find((wish) => countOfWish(wish) >= quorumOf(masterCount)) ?? null;
 }
 
 type AnyReply = AcquireReply | ExtendReply | ReleaseReply;
-type Kind = AnyReply['kind'] | 'unfit';
+type Kind = AnyReply['kind'] | 'misconfigured';
 
 function count(votes: Iterable<AnyReply>): Record<Kind, number> {
   const counts = {
@@ -124,17 +124,17 @@ function count(votes: Iterable<AnyReply>): Record<Kind, number> {
     missing: 0,
     released: 0,
     failed: 0,
-    unfit: 0,
+    misconfigured: 0,
   };
   for (const vote of votes) {
     counts[vote.kind] += 1;
-    if (isUnfit(vote)) counts.unfit += 1;
+    if (isMisconfigured(vote)) counts.misconfigured += 1;
   }
   return counts;
 }
 
-function isUnfit(vote: AnyReply): vote is Failed {
-  return vote.kind === 'failed' && vote.cause === 'unfit';
+function isMisconfigured(vote: AnyReply): vote is Failed {
+  return vote.kind === 'failed' && vote.cause === 'misconfigured';
 }
 
 /** Masters whose times of day are further apart than this contradict one another. */

@@ -15,8 +15,8 @@ import {
   isDisputed,
   missingIn,
   quorumOf,
+  replacedByIn,
   validUntilOf,
-  wantedByIn,
 } from './quorum.ts';
 import { countOf, failuresIn, MasterSet, type RoundRequest } from './round.ts';
 import type {
@@ -55,9 +55,11 @@ export class Redlock {
   readonly #driftFactor: number | undefined;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
-  /** The values that have not been released: only these may be repaired. */
-  readonly #ours = new Set<string>();
-  readonly #released = new WeakSet<Claim>();
+  /**
+   * Of the claims that were attempted or released here. Only what is ours is repaired, and what has
+   * ended is never extended. Claims of other processes are absent.
+   */
+  readonly #standing = new WeakMap<Claim, 'ours' | 'ended'>();
 
   constructor(masters: readonly Master[], clock: Clock, settings: RedlockSettings, report: Report) {
     this.masterCount = masters.length;
@@ -75,7 +77,7 @@ export class Redlock {
    */
   async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
-    this.#ours.add(claim.value);
+    this.#standing.set(claim, 'ours');
     // A master that refuses us enters us in its queue. If we win all the same, we leave that queue:
     // the waiters behind us would otherwise wait until we are forgotten.
     const refusers = new Set<Master>();
@@ -107,7 +109,7 @@ export class Redlock {
       }
     }
     withdraw();
-    this.#ours.delete(claim.value);
+    this.#standing.set(claim, 'ended');
     const { masters } = this.#set;
     // A master that refused holds nothing of ours, unless a write-back has repaired it since.
     const holding =
@@ -123,8 +125,8 @@ export class Redlock {
           kind: 'busy',
           ...contentionOf([...votes.values()], this.masterCount, claim.sharing),
         };
-      case 'unfit':
-        return { kind: 'unfit', failures: failuresIn(votes) };
+      case 'misconfigured':
+        return { kind: 'misconfigured', failures: failuresIn(votes) };
       default:
         return { kind: 'unreachable', failures: failuresIn(votes) };
     }
@@ -137,7 +139,7 @@ export class Redlock {
    */
   async extend(lease: Lease, ended?: AbortSignal): Promise<Extension> {
     const { claim } = lease;
-    assert(!this.#released.has(claim), 'an extension after the release');
+    assert(this.#standing.get(claim) !== 'ended', 'an extension after the release');
     const startedAt = this.#clock.now();
     const toRepair: Master[] = [];
     let confirmed: Lease | null = null;
@@ -168,7 +170,7 @@ export class Redlock {
           kind: 'extended',
           lease: confirmed,
           extendedCount: countOf(votes, 'extended'),
-          wantedBy: wantedByIn(votes.values(), this.masterCount),
+          replacedBy: replacedByIn(votes.values(), this.masterCount),
         };
       case 'lost':
         return { kind: 'lost', reason: countOf(votes, 'taken') > 0 ? 'taken' : 'expired' };
@@ -221,7 +223,7 @@ export class Redlock {
 
   /** Raises the counters of a quorum to our number, by an extension; null: too few, or too late. */
   async #writeBack(lease: Lease): Promise<Lease | null> {
-    this.#report({ kind: 'fence-write-back', fence: lease.fence ?? 0 });
+    this.#report({ kind: 'fence-raised', fence: lease.fence ?? 0 });
     const extension = await this.extend(lease);
     if (extension.kind !== 'extended') return null;
     return this.#clock.now() + this.#reserveMs < extension.lease.validUntil
@@ -240,7 +242,7 @@ export class Redlock {
     { claim, fence, validUntil }: Lease,
     ended: AbortSignal = new AbortController().signal,
   ): Promise<void> {
-    if (!this.#ours.has(claim.value) || this.#clock.now() >= validUntil) return;
+    if (this.#standing.get(claim) !== 'ours' || this.#clock.now() >= validUntil) return;
     const reply = await master.repair(claim, fence, ended);
     if (reply.kind === 'repaired') this.#report({ kind: 'master-repaired', master: master.name });
   }
@@ -250,8 +252,7 @@ export class Redlock {
     ask: RoundRequest<Master, ReleaseReply>['ask'],
     isEnough?: RoundRequest<Master, ReleaseReply>['isCertain'],
   ) {
-    this.#ours.delete(claim.value);
-    this.#released.add(claim);
+    this.#standing.set(claim, 'ended');
     return this.#track(this.#remove(this.#set.masters, ask, isEnough));
   }
 

@@ -25,12 +25,12 @@ export type Sharing =
   | { readonly kind: 'slots'; readonly slotCount: number; readonly slot: number };
 
 /**
- * What is given up for a newer waiter that is preemptible as well. never: nothing. position: the
- * position in the queue. lock: the position, and the lock when it is held.
+ * What a newer waiter of the same setting may do to a client. never: nothing. supersede: take its
+ * position in the queue. replace: that, and have it give up the lock that it holds.
  */
-export type Preemptible = 'never' | 'position' | 'lock';
+export type Preemptible = 'never' | 'supersede' | 'replace';
 
-/** Held exclusively, and never given up for a waiter. */
+/** Held exclusively, and neither superseded nor replaced. */
 export const alone = { sharing: { kind: 'exclusive' }, preemptible: 'never' } as const;
 
 /**
@@ -83,7 +83,13 @@ export interface Claim {
  * in the list (a replica, one twice); or one that restarted so recently that it may have forgotten
  * a lock that is still held.
  */
-export type FailureCause = 'timeout' | 'connection' | 'reply' | 'denied' | 'unfit' | 'restarted';
+export type FailureCause =
+  | 'timeout'
+  | 'connection'
+  | 'reply'
+  | 'denied'
+  | 'misconfigured'
+  | 'restarted';
 
 export interface Failed {
   readonly kind: 'failed';
@@ -105,7 +111,7 @@ export interface MasterFailure {
  * Another value is there, or other waiters come first: then `holder` is empty. `remainingMs` is
  * null for a key that never expires. `position` is ours: how many are before us in the queue;
  * null: we are not in it. `freeSlots`: slots that are free here instead of the one that was asked
- * for. `supersededBy`: the id of a newer waiter, where both yield.
+ * for. `supersededBy`: the id of a newer waiter, where both are preemptible.
  */
 export interface Refused {
   readonly kind: 'refused';
@@ -124,13 +130,13 @@ export interface Granted {
 }
 
 /**
- * `masterTimeMs` is the master's time of day, by which it expires keys. `wantedBy`: the id of a
- * waiter for which the lock would be given up; absent: there is none.
+ * `masterTimeMs` is the master's time of day, by which it expires keys. `replacedBy`: the id of a
+ * waiter by which the holder is to be replaced; absent: there is none.
  */
 export interface Extended {
   readonly kind: 'extended';
   readonly masterTimeMs: number;
-  readonly wantedBy?: string;
+  readonly replacedBy?: string;
 }
 
 export interface Taken {
@@ -184,8 +190,8 @@ export interface Contention {
   /** A slot that may be had instead of the one that was asked for; null: none. */
   readonly freeSlot: number | null;
   /**
-   * The id of a newer waiter, where both yield, and a quorum of masters names one, though perhaps
-   * not the same; null: there is none.
+   * The id of a newer waiter, where both are preemptible, and a quorum of masters names one, though
+   * perhaps not the same; null: there is none.
    */
   readonly supersededBy: string | null;
 }
@@ -197,7 +203,7 @@ export type Attempt =
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   /** A quorum granted, but so late that too little validity was left to start anything. */
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
-  | { readonly kind: 'unfit'; readonly failures: readonly MasterFailure[] };
+  | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] };
 
 /**
  * expired: too few masters still show our value, or they confirmed it only after its validity had
@@ -210,8 +216,8 @@ export type Extension =
       readonly kind: 'extended';
       readonly lease: Lease;
       readonly extendedCount: number;
-      /** The waiter that a quorum names, for which the lock would be given up; null: none. */
-      readonly wantedBy: string | null;
+      /** The waiter that a quorum names, by which the holder is to be replaced; null: none. */
+      readonly replacedBy: string | null;
     }
   | { readonly kind: 'lost'; readonly reason: LossReason }
   /** Nothing is confirmed: the old validity stands, and the extension may be tried again. */

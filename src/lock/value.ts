@@ -13,6 +13,8 @@ export interface HolderRecord {
   readonly since: string;
   /** What --label says; else the command's base name, never its arguments: secrets. */
   readonly label: string;
+  /** The process on this host for which redlockctl hold keeps the lock; absent: for none. */
+  readonly forPid?: number;
   /** What --note says, on one line; absent: nothing. */
   readonly note?: string;
   /** The page of the CI job; absent: there is none. */
@@ -86,9 +88,11 @@ export function isHolderRecord(record: unknown): record is HolderRecord {
 }
 
 /** The known fields of a holder record, none too long. */
-export function bounded({ host, pid, user, since, label, ...reason }: HolderRecord): HolderRecord {
+export function bounded(record: HolderRecord): HolderRecord {
+  const { host, pid, user, since, label, forPid, ...reason } = record;
   const identity = { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
-  return { ...identity, ...reasonOf(reason) };
+  const owner = Number.isSafeInteger(forPid) ? { forPid: forPid as number } : {};
+  return { ...identity, ...owner, ...reasonOf(reason) };
 }
 
 /** Note and address as they are kept. Other clients may have written anything there. */

@@ -9,6 +9,8 @@ import type { Claim } from './types.ts';
 
 /** How long a pause goes on after the first wake-up for those of the other masters. */
 const togetherMs = 10;
+/** The most pauses in a second that wake-ups end: any client, and any master, can send those. */
+const mostWoken = 10;
 
 export class Subscriptions {
   readonly #clock: Clock;
@@ -18,6 +20,8 @@ export class Subscriptions {
   readonly #wakers = new Set<Master>();
   /** Called for every wake-up. */
   readonly #onWakeUp = new Set<() => void>();
+  /** When wake-ups ended the last pauses. */
+  readonly #wokenAt: number[] = [];
   #isClosed = false;
 
   private constructor(clock: Clock, quorum: number) {
@@ -63,12 +67,22 @@ export class Subscriptions {
 
   /**
    * Resolves when all masters have sent a wake-up, `togetherMs` after the first one, after
-   * `atMostMs` without one, or when `aborted`.
+   * `atMostMs` without one, or when `aborted`. Wake-ups that come without end make it last longer,
+   * but for no more than `atMostMs`.
    */
   async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
+    const beganAt = this.#clock.now();
     await this.#until(() => this.isWoken, atMostMs, aborted);
     const isWokenByAll = () => this.#wakers.size >= this.#subscriptions.size;
-    if (this.isWoken) await this.#until(isWokenByAll, togetherMs, aborted);
+    if (!this.isWoken) return;
+    await this.#until(isWokenByAll, togetherMs, aborted);
+    const [first = 0] = this.#wokenAt;
+    const now = this.#clock.now();
+    const earlyMs = this.#wokenAt.length < mostWoken ? 0 : first + 1_000 - now;
+    const leftMs = atMostMs - (now - beganAt);
+    if (Math.min(earlyMs, leftMs) > 0) await this.#clock.sleep(Math.min(earlyMs, leftMs), aborted);
+    this.#wokenAt.push(this.#clock.now());
+    if (this.#wokenAt.length > mostWoken) this.#wokenAt.shift();
   }
 
   close(): void {

@@ -30,7 +30,7 @@ export type Acquisition =
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
   /** The servers say that the list of masters or the credentials are wrong: waiting cannot help. */
   | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] }
-  /** A newer waiter has come, and both yield; `by` is its id. */
+  /** A newer waiter has come, and both are preemptible; `by` is its id. */
   | { readonly kind: 'superseded'; readonly by: string }
   /** Held by an enclosing run, which waits for this one. Only the caller can know that. */
   | { readonly kind: 'nested' }
@@ -76,8 +76,8 @@ export interface WaitParts {
   readonly recordOf?: (claim: Claim, acquisition: NotAcquired) => string | null;
 }
 
-/** A waiter's sign of life, three times as often as the masters need it. */
-const pollMs = { least: 900, most: 1_000 };
+/** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
+export const pollMs = { least: 900, most: 1_000 };
 /** After a split vote: longer than a round trip. Doubled each time for a waiter in the queue. */
 const soonMs = { least: 5, most: 40 };
 const outageMs = { least: 50, most: 150 };

@@ -5,10 +5,14 @@ import type { Claim } from './types.ts';
 import { cut, type HolderRecord } from './value.ts';
 
 /**
- * What the scripts on the masters have to know of a waiter. shared: asks for a shared lock. newest:
- * yields its position to a newer waiter of that trait. replace: asks holders to yield the lock.
+ * What the scripts on the masters have to know of a waiter. shared: asks for a shared lock.
+ * supersede: gives its position up for a newer waiter of that trait. replace: has holders of that
+ * setting replaced.
  */
-export type Trait = 'shared' | 'newest' | 'replace';
+export type Trait = 'shared' | 'supersede' | 'replace';
+
+/** What an older version writes for `supersede`; queue.lua reads it as well. */
+const olderSupersede = 'newest';
 
 export interface WaiterName {
   readonly traits: readonly Trait[];
@@ -16,7 +20,7 @@ export interface WaiterName {
   readonly who: string | null;
 }
 
-const known: readonly string[] = ['shared', 'newest', 'replace'] satisfies Trait[];
+const known: readonly string[] = ['shared', 'supersede', 'replace'] satisfies Trait[];
 
 /** A process that waits, as its id tells; null: unknown, as from an older version. */
 export interface WaitingProcess {
@@ -57,8 +61,8 @@ export function waiterIdOf(
 ): string {
   const traits: Trait[] = [];
   if (sharing.kind === 'shared') traits.push('shared');
-  if (preemptible !== 'never') traits.push('newest');
-  if (preemptible === 'lock') traits.push('replace');
+  if (preemptible !== 'never') traits.push('supersede');
+  if (preemptible === 'replace') traits.push('replace');
   return `${traits.join()}:${random}:${who}`;
 }
 
@@ -66,12 +70,15 @@ export function parseWaiterId(id: string): WaiterName {
   const [traits = '', , ...rest] = id.split(':');
   if (rest.length === 0) return { traits: [], who: null };
   return {
-    traits: traits.split(',').filter((trait): trait is Trait => known.includes(trait)),
+    traits: traits
+      .split(',')
+      .map((trait) => (trait === olderSupersede ? 'supersede' : trait))
+      .filter((trait): trait is Trait => known.includes(trait)),
     who: rest.join(':'),
   };
 }
 
-/** The id under which a holder is woken by a waiter that asks it to yield the lock. */
+/** The id under which a holder is woken by a waiter that is to replace it. */
 export function holderIdOf(token: string): string {
   return `holder:${token}`;
 }

@@ -40,12 +40,8 @@ export interface CodeCache {
 /** null: there is no folder for it, or NODE_DISABLE_COMPILE_CACHE is set, as for Node itself. */
 export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
   const { XDG_CACHE_HOME, HOME, NODE_DISABLE_COMPILE_CACHE } = environment;
-  const base =
-    XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)
-      ? XDG_CACHE_HOME
-      : HOME
-        ? join(HOME, '.cache')
-        : null;
+  const ofHome = HOME ? join(HOME, '.cache') : null;
+  const base = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : ofHome;
   return base === null || NODE_DISABLE_COMPILE_CACHE || process.geteuid === undefined
     ? null
     : join(base, 'redlock-run', 'code');

@@ -29,13 +29,14 @@ import {
   type ToGuard,
   type Until,
 } from '../run/guard/protocol.ts';
+import { calmMs, onEndedChild } from '../run/processes/ended-children.ts';
 import { KeptTree } from '../run/processes/kept-tree.ts';
-import { type Libc, loadLibc } from '../run/processes/libc.ts';
+import { type Libc, loadBootClock, loadLibc } from '../run/processes/libc.ts';
 import type { ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
 import { SeenTree } from '../run/processes/seen-tree.ts';
 import { signalsThat } from '../run/signals.ts';
 import type { Signal } from '../run/supervisor.ts';
-import { createSystemClock, readingsNow } from '../system/clock.ts';
+import { createSystemClock, readingsNow, systemSources } from '../system/clock.ts';
 
 process.title = guardName;
 // Bun, in the executable, does not pass the title to the kernel, whose name killall(1) uses.
@@ -46,11 +47,8 @@ for (const signal of signalsThat(({ isIgnoredByGuard }) => isIgnoredByGuard)) {
   if (signal in os.constants.signals) process.on(signal, () => {});
 }
 
-/** The interval at which ended orphans are reaped. */
-const reapMs = 1_000;
-
-const clock = createSystemClock();
 // Loaded before the first request: redlock-run would wait for it.
+const clock = createSystemClock(undefined, { ...systemSources, ...loadBootClock() });
 const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;
@@ -58,10 +56,10 @@ let tree: ProcessTree | null = null;
 /** redlock-run has sent the stop signal in our place: no process gets it a second time. */
 let isStoppedByRun = false;
 const decoder = new StringDecoder('utf8');
-const onText = eachMessage<ToGuard>(obey);
+const onText = eachMessage<ToGuard>(obey, leave);
 listen((bytes) => onText(decoder.write(bytes)), leave);
 
-/** The pipe is closed: redlock-run has ended. */
+/** The pipe is closed, or brings what redlock-run does not write: it has ended. */
 async function leave(): Promise<void> {
   await guard?.abandon();
   process.exit(0);
@@ -87,7 +85,7 @@ function obey({ id, ...request }: ToGuard): void {
         return answer({ isDropped: true });
       }
       answer();
-      tree?.stop(request.signal);
+      guard?.stop(request.signal);
       return;
     case 'count':
       return answer({ count: tree?.countAlive() ?? 0 });
@@ -116,6 +114,7 @@ function configure(wanted: GuardConfig): { readonly failure?: string } {
     stop: (signal: Signal) => isStoppedByRun || tree?.stop(signal),
     kill: async () => tree?.kill(),
     countAlive: () => tree?.countAlive() ?? 0,
+    size: () => tree?.size() ?? 0,
   };
   guard = new Guard(wanted, guarded, clock, () => tell({ kind: 'stopping' }));
   return {};
@@ -163,7 +162,11 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
     tell({ kind: 'exited', exit, readings: readingsNow(), leftCount });
   });
   guard.begin();
-  setInterval(() => tree?.look(), reapMs);
+  onEndedChild(() => tree?.look());
+  setInterval(() => {
+    tree?.look();
+    clock.now(); // Notices that the time of day was set.
+  }, calmMs);
 }
 
 /** The tree that the kernel keeps; on other systems the one that is seen. */

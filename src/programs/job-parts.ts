@@ -8,17 +8,19 @@ import path from 'node:path';
 import type { MastersSeen, RunReport } from '../cli/report.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock, Report } from '../lock/ports.ts';
+import { quorumOf } from '../lock/quorum.ts';
 import type { Claim, Sharing } from '../lock/types.ts';
 import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { isFailed } from '../redis/errors.ts';
-import type { ServerRegistry } from '../redis/identity.ts';
+import { isUnidentified, type ServerRegistry } from '../redis/identity.ts';
+import { MastersWatch } from '../redis/masters-watch.ts';
 import { LockObserver } from '../redis/observer.ts';
-import type { RedisMaster } from '../redis/redis-master.ts';
+import { RedisMaster } from '../redis/redis-master.ts';
 import type { ExitStatus } from '../run/outcome.ts';
-import type { Finished } from '../run/ports.ts';
+import type { Finished, RunEvent } from '../run/ports.ts';
 import { userName } from '../system/caller.ts';
 
 export interface JobMasters {
@@ -39,6 +41,32 @@ export async function mastersOf(settings: Settings): Promise<JobMasters> {
   const replaced = rememberServers(sockets);
   const addresses = sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
   return { addresses, replaced };
+}
+
+/** The masters, compared with the lists of other hosts. */
+export function watchedMasters(
+  settings: Settings,
+  addresses: readonly MasterAddress[],
+  registry: ServerRegistry,
+  clock: Clock,
+): { readonly masters: readonly RedisMaster[]; readonly watch: MastersWatch } {
+  const names = addresses.map(({ name }) => name);
+  const watch = new MastersWatch(settings, holderRecordOf(settings).host, names, clock);
+  const own = { ...settings, ownList: watch.ownList };
+  return { watch, masters: addresses.map((one) => new RedisMaster(one, own, registry, clock)) };
+}
+
+/** What is to be told of masters that vote: they refuse to say what they are, or are open. */
+export function odditiesOf(masters: readonly RedisMaster[]): RunEvent[] {
+  const unidentified = masters.flatMap(({ name: master, identity }): RunEvent[] =>
+    identity && !isFailed(identity) && isUnidentified(identity)
+      ? [{ kind: 'master-unidentified', master }]
+      : [],
+  );
+  const open = masters.filter(({ isLoginIdle }) => isLoginIdle).map(({ name }) => name);
+  if (open.length === 0) return unidentified;
+  const isMinority = open.length < quorumOf(masters.length);
+  return [...unidentified, { kind: 'master-open', master: open.join(', '), isMinority }];
 }
 
 /** The lock of the enclosing run under which this job runs (--reentrant); null: it has its own. */

@@ -15,6 +15,7 @@ import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts
 import type { MasterAddress } from '../redis/address.ts';
 import type { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { ServerRegistry } from '../redis/identity.ts';
+import type { MastersWatch } from '../redis/masters-watch.ts';
 import type { RedisMaster } from '../redis/redis-master.ts';
 import { childEnvironment, heldNames, isHeldAround } from '../run/environment.ts';
 import { GuardClient } from '../run/guard/client.ts';
@@ -32,22 +33,24 @@ import {
 } from '../run/ports.ts';
 import { endedBefore, objectionTo, RunError } from '../run/preconditions.ts';
 import { libcForTree } from '../run/processes/kept-tree.ts';
-import type { Libc } from '../run/processes/libc.ts';
+import { type Libc, loadBootClock } from '../run/processes/libc.ts';
 import { Run } from '../run/run.ts';
 import { meaningOf } from '../run/signals.ts';
 import type { StopReason } from '../run/supervisor.ts';
 import { hasTerminal, isInFront, subscribe } from '../run/terminal.ts';
-import { createSystemClock, readingsNow } from '../system/clock.ts';
+import { createSystemClock, readingsNow, systemSources } from '../system/clock.ts';
 import {
   claimFor,
   enclosingLockOf,
   holderRecordOf,
   type JobMasters,
   mastersOf,
+  odditiesOf,
   waiterIdFor,
+  watchedMasters,
   writeReportOf,
 } from './job-parts.ts';
-import { MastersWatch } from './masters-watch.ts';
+import { OwnHold } from './own-hold.ts';
 
 /** Two Ctrl-C within this time stop the run. */
 const repeatMs = 2_000;
@@ -59,8 +62,9 @@ export async function runJob(
 ): Promise<ExitStatus> {
   const failing = new Set<string>();
   let position: number | null = null;
-  const detail = (line: string) => reporter.detail(line);
-  const onlookers = onlookersOf(settings, holderRecordOf(settings), detail);
+  const self = holderRecordOf(settings);
+  const onlookers = onlookersOf(settings, self, (line) => reporter.detail(line));
+  onlookers.push(new OwnHold(settings.names, self.host, (line) => reporter.warn(line)));
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
@@ -68,15 +72,13 @@ export async function runJob(
     for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
-  for (const warning of settings.minorWarnings) reporter.detail(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const job = new Job(settings, addresses, replaced, guards, tell);
   const finished = await job.run();
   reporter.finished(finished);
   for (const onlooker of onlookers) onlooker.finished(finished);
   const status = exitStatusOf(finished.result, settings.conflictExitCode);
-  const { servers, slot } = job;
-  const seen = { position, slot, servers, failing };
+  const seen = { position, slot: job.slot, servers: job.servers, failing };
   const problem = await writeReportOf(settings, finished, seen, status);
   if (problem !== null) reporter.error(problem);
   return status;
@@ -116,11 +118,12 @@ class Job {
       tell(event);
     };
     this.#isForeground = settings.foreground ?? hasTerminal();
-    this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
-    this.#watch = new MastersWatch(settings, addresses, registry, this.#clock, this.#tell);
-    this.#masters = this.#watch.masters;
+    const sources = { ...systemSources, ...loadBootClock() };
+    this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }), sources);
+    const at = [addresses, registry, this.#clock] as const;
+    ({ watch: this.#watch, masters: this.#masters } = watchedMasters(settings, ...at));
     this.#redlock = new Redlock(this.#masters, this.#clock, settings, this.#tell);
-    this.#enclosing = enclosingLockOf(settings, addresses, registry, this.#clock, this.#tell);
+    this.#enclosing = enclosingLockOf(settings, ...at, this.#tell);
     this.#recorder = new Recorder(holderRecordOf(settings), settings.conflictExitCode, this.#clock);
   }
 
@@ -210,7 +213,8 @@ class Job {
 
   #report(event: RunEvent): void {
     this.#tell(event);
-    this.#watch.see(event);
+    this.#watch.see(event, this.#tell);
+    if (event.kind === 'acquired') odditiesOf(this.#masters).forEach(this.#tell);
     if (event.kind === 'extended' && this.#replaced() !== null) {
       this.#post({ kind: 'lost', reason: 'masters-replaced' });
     }
@@ -223,7 +227,6 @@ class Job {
   }
 
   #interruptedAt = Number.NEGATIVE_INFINITY;
-
   #signalEvent(signal: NodeJS.Signals): Parameters<Run['post']>[0] {
     // The command has received it itself.
     const isFromTerminal = this.#isForeground && meaningOf(signal).isFromTerminal && isInFront();
@@ -240,7 +243,7 @@ class Job {
     const parts = {
       clock: this.#clock,
       report: (event: RunEvent) => this.#report(event),
-      servers: this.#enclosing ? [] : this.#watch.servers,
+      servers: this.#enclosing ? [] : this.#watch.serversOf(this.#masters),
       wait: (leftMs: number | null) => this.#wait(leftMs, aborted),
       release: (claim: Claim) => lock.release(claim),
       ready: (lease: Lease) => this.#ready(lease, guard),

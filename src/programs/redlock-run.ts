@@ -1,7 +1,7 @@
 // The entry of redlock-run: arguments, environment and signals in, exit code out. job.ts puts the
 // parts of a run together.
 
-import { renderHelp, renderVersion } from '../cli/help.ts';
+import { helpColumns, renderHelp, renderVersion } from '../cli/help.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
 import { isJournal, openStderr, reportFailure, reportOutputFailure } from '../cli/stderr.ts';
@@ -14,6 +14,7 @@ import {
 import { checkReportPath } from '../config/report-file.ts';
 import { resolveSettings, type Settings } from '../config/settings.ts';
 import { executionContext } from '../config/sources.ts';
+import { warningLine } from '../config/warning.ts';
 import { LocalError } from '../local/directory.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { areTooFew, checkDescriptors, RunError, tooFew } from '../run/preconditions.ts';
@@ -34,7 +35,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
   try {
     checkArgumentBytes(argv);
     args = parseArguments(argv);
-    if (args.kind === 'help') return await print(renderHelp());
+    if (args.kind === 'help') return await print(renderHelp(helpColumns(process.stdout)));
     if (args.kind === 'version') return await print(renderVersion('redlock-run'));
     settings = await resolveSettings({ args, ...executionContext(process.env) });
     if (args.dryRun) return await print(renderPlan(settings));
@@ -43,6 +44,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     const stderr = openStderr();
     const reporter = new Reporter(settings, stderr.output, isJournal(process.env));
     for (const warning of settings.warnings) reporter.warn(warning);
+    for (const warning of settings.minorWarnings) reporter.minorWarning(warningLine(warning));
     const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);
     leaveTerminal();
     if (signal !== null) await raiseAgain(signal);

@@ -4,17 +4,21 @@
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import os from 'node:os';
+import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { renderVersion } from '../cli/help.ts';
-import { reportFailure, reportOutputFailure } from '../cli/stderr.ts';
+import { fileURLToPath } from 'node:url';
+import type { TonedLine } from '../cli/colour.ts';
+import { helpColumns, renderVersion } from '../cli/help.ts';
+import { mayColour, reportFailure, reportOutputFailure } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/arguments.ts';
 import { executionContext } from '../config/sources.ts';
-import { type Call, Output, type OwnerProcess, readSettings } from '../ctl/call.ts';
+import { type Call, holderRoleName, Output, type OwnerProcess, readSettings } from '../ctl/call.ts';
 import { parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/directory.ts';
 import type { HolderRecord } from '../lock/value.ts';
+import type { GuardProgram } from '../run/guard/guard-process.ts';
 import { type ProcessEntry, processEntry } from '../run/processes/process-table.ts';
 import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
@@ -66,17 +70,12 @@ function seen(pid: number): ProcessEntry | null {
   return process.platform === 'linux' ? processEntry(pid) : null;
 }
 
-/**
- * Why a run could not keep a tree of processes here, found out by loading what it needs; or null.
- */
-export async function whyNotKept(): Promise<string | null> {
-  const { libcForTree } = await import('../run/processes/kept-tree.ts');
-  try {
-    libcForTree();
-    return null;
-  } catch (error) {
-    return (error as Error).message.replace(/^guard: /, '');
-  }
+/** Why a run could not guard its command here, found out by starting a guard; null: it could. */
+async function whyNotKept(guard: GuardProgram): Promise<string | null> {
+  const { findLibc } = await import('../run/processes/kept-tree.ts');
+  const { whyNoGuard } = await import('../run/guard/trial.ts');
+  const found = findLibc();
+  return 'libc' in found ? whyNoGuard(guard) : found.obstacle;
 }
 
 type Verb = (call: Call) => Promise<number>;
@@ -103,8 +102,12 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   local: async () => (await import('../ctl/local.ts')).local,
 };
 
-/** How this program is started; the standalone executable passes its own. */
-const ourselves = { file: process.execPath, args: process.argv.slice(1, 2) };
+/** How this program and a guard are started; the standalone executable passes its own. */
+const ourselves = {
+  file: process.execPath,
+  args: process.argv.slice(1, 2),
+  guardArgs: [path.join(path.dirname(fileURLToPath(import.meta.url)), 'guard.js')],
+};
 
 /** Returns the exit code. Never rejects. */
 export async function main(argv: readonly string[], program = ourselves): Promise<number> {
@@ -130,7 +133,10 @@ async function answer(
   const args = parseArguments(argv);
   if (args.kind !== 'verb') {
     if (args.kind === 'version') output.print(renderVersion('redlockctl'));
-    else output.print(args.row === null ? renderHelp() : renderVerbHelp(args.row));
+    else {
+      const columns = helpColumns(stdout);
+      output.print(args.row === null ? renderHelp(columns) : renderVerbHelp(args.row, columns));
+    }
     return 0;
   }
   const around = executionContext(environment);
@@ -142,7 +148,16 @@ async function answer(
   }
   const settings = await readSettings(args.options, around);
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
-  for (const warning of settings.warnings) tell(`warning: ${warning}`);
+  // The daemon of hold has the settings of the program that has started it, which tells them.
+  if (environment[holderRoleName] === undefined)
+    for (const warning of settings.warnings) tell(`warning: ${warning}`);
+  // Moves back to the first of these lines and clears what follows.
+  const write = (text: string, over = 0) =>
+    output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + text);
+  const print: Call['print'] = (text, over) => write(printableLines(text), over);
+  const paint = mayColour(stdout.isTTY, environment)
+    ? (await import('../cli/colour.ts')).painted
+    : ({ text }: TonedLine) => text;
   const verb = await verbs[args.row.verb]();
   return verb({
     args,
@@ -151,12 +166,19 @@ async function answer(
     holderRecord,
     environment,
     program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
-    processes: { ownerOf, caller: () => callerOf(process.ppid), isThere, whyNotKept },
+    processes: {
+      ownerOf,
+      caller: () => callerOf(process.ppid),
+      isThere,
+      whyNotKept: () => whyNotKept({ file: program.file, args: program.guardArgs }),
+    },
     interrupted,
     flushed: () => output.flushed(),
-    // Moves back to the first of these lines and clears what follows.
-    print: (text, over = 0) =>
-      output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + printableLines(text)),
+    print,
+    printLines: (lines, over) => {
+      const rows = lines.map((line) => paint({ ...line, text: printableLines(line.text) }));
+      write(rows.map((row) => `${row}\n`).join(''), over);
+    },
     stderr,
     tell,
     ask: stdin.isTTY && stderr.isTTY ? ask : null,

@@ -26,5 +26,6 @@ async function redlockRun(): Promise<void> {
 
 async function redlockctl(): Promise<void> {
   const { main } = await import('./redlockctl.ts');
-  process.exit(await main(process.argv.slice(2), { file: process.execPath, args: [] }));
+  const program = { file: process.execPath, args: [], guardArgs: [] };
+  process.exit(await main(process.argv.slice(2), program));
 }

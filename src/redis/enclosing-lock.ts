@@ -126,7 +126,7 @@ export class EnclosingLock implements HeldLock {
         const isNews = look.lease.startedAt - lease.startedAt > newsPart * lease.claim.ttlMs;
         if (!isNews) return { kind: 'unreachable', failures: [late] };
         const { lease: seen, grantedCount: extendedCount } = look;
-        return { kind: 'extended', lease: seen, extendedCount, wantedBy: null };
+        return { kind: 'extended', lease: seen, extendedCount, replacedBy: null };
       }
       case 'lost':
         return { kind: 'lost', reason: look.isTaken ? 'taken' : 'expired' };

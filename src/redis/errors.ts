@@ -73,35 +73,32 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
   } = error as { name?: string; message?: string; code?: string };
   if (untrusted.test(code ?? '')) {
     const cure = certificateCures[code ?? ''] ?? 'set tls.caFile';
-    return failed('denied', `its certificate is not trusted: ${tidied(message)} (${cure})`);
+    return failed('denied', `its certificate is not trusted: ${tidied(message)}`, cure);
   }
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
-    return failed('denied', 'does not speak TLS (write redis://)');
+    return plainServer;
   }
   if (refusedTls.test(code ?? '')) {
     const [, reason = message] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
-    return failed('denied', `TLS is refused: ${tidied(reason)} (set tls.certFile and tls.keyFile)`);
+    const cure = 'set tls.certFile and tls.keyFile';
+    return failed('denied', `TLS is refused: ${tidied(reason)}`, cure);
   }
   const kind = name === 'ReplyError' ? kindOfError(message) : null;
   if (kind !== null) {
     const { cause: kindCause, advice = serverLog } = kind;
-    if (kind.message !== undefined) return failed(kindCause, kind.message);
-    const told = firstSentence(tidied(message));
-    // A vote that can come back shows its advice beside those of other masters.
-    if (kindCause === 'denied') return failed(kindCause, `${told} (${advice})`);
-    return { ...failed(kindCause, told), advice };
+    return failed(kindCause, kind.message ?? firstSentence(tidied(message)), advice);
   }
   if (name === 'ReplyError' && deniedReply.test(message)) {
-    return failed('denied', `${tidied(message)} (${cureOf(message)})`);
+    return failed('denied', tidied(message), cureOf(message));
   }
   if (name === 'ReplyError') {
-    return { ...failed('reply', tidied(message)), advice: serverLog };
+    return failed('reply', tidied(message), serverLog);
   }
   if (foreignBytes.test(message)) return foreignProtocol;
   const known = code === undefined ? undefined : connectionErrors[code];
   const isVague = vague.includes(code ?? '') || endedConnection.test(message);
   const [text, advice] = known ?? [isVague ? 'connection closed' : tidied(message), serverLog];
-  return { ...failed('connection', text), advice, ...(isVague ? { isVague } : {}) };
+  return { ...failed('connection', text, advice), ...(isVague ? { isVague } : {}) };
 }
 
 /** An error reply as an error of ioredis. */
@@ -110,19 +107,24 @@ export function replyError(message: string): Error {
 }
 
 /** The server sends bytes that are not Redis's. */
-export const foreignProtocol: Failed = {
-  ...failed('connection', 'does not speak the Redis protocol'),
-  advice: 'correct the port',
-};
+export const foreignProtocol = failed(
+  'connection',
+  'does not speak the Redis protocol',
+  'correct the port',
+);
 
 /** What to do about a connection without TLS that has ended before anything came. */
 export const perhapsTls = 'write rediss:// if it speaks TLS; else look at the log of the server';
 
+/** A server that waits for the rest of what it takes for a command, and answers plain text. */
+export const plainServer = failed('denied', 'does not speak TLS', 'write redis://');
+
 /** TLS was asked for, and nothing came of it in time. */
-export const silentTls: Failed = {
-  ...failed('connection', 'no TLS connection in time'),
-  advice: 'write redis:// if it does not speak TLS; else check the network',
-};
+export const silentTls = failed(
+  'connection',
+  'no TLS connection in time',
+  'write redis:// if it does not speak TLS; else check the network',
+);
 
 /** Whether the server refuses the user or the password. */
 export function isRefusedLogin(error: unknown): boolean {
@@ -135,9 +137,10 @@ function cureOf(denial: string): string {
   return 'give the user the rules that redlockctl acl prints';
 }
 
-/** `message` is converted to one printable line of bounded length. */
-export function failed(cause: FailureCause, message: string): Failed {
-  return { kind: 'failed', cause, message: printable(message, mostChars) };
+/** `message` is converted to one printable line of bounded length. `advice`: what to do. */
+export function failed(cause: FailureCause, message: string, advice?: string): Failed {
+  const failure = { kind: 'failed', cause, message: printable(message, mostChars) } as const;
+  return advice === undefined ? failure : { ...failure, advice };
 }
 
 export function isFailed(reply: unknown): reply is Failed {

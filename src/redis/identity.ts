@@ -120,10 +120,10 @@ export class ServerRegistry {
     const kind = kindOfFacts(identity);
     const known = this.#known.get(master);
     if (kind === replica && known !== undefined) {
-      const why = 'has become a replica: its votes do not count (list its primary, or promote it)';
-      return failed('reply', why);
+      const why = 'has become a replica: its votes do not count';
+      return failed('reply', why, 'list its primary, or promote it');
     }
-    if (kind !== null) return failed(kind.cause, kind.message ?? `is ${kind.name}`);
+    if (kind !== null) return failed(kind.cause, kind.message ?? `is ${kind.name}`, kind.advice);
     const { runId, repliedAt, mark } = identity;
     if (this.#marks.get(master) !== mark) {
       this.#marks.set(master, mark);
@@ -132,8 +132,8 @@ export class ServerRegistry {
     if (runId === null || known?.runId === runId) return null;
     const other = this.#masterOf.get(runId);
     if (other !== undefined && other !== master) {
-      const why = `is the same server as ${other}: it would vote twice (list each server once)`;
-      return failed('unfit', why);
+      const why = `is the same server as ${other}: it would vote twice`;
+      return failed('misconfigured', why, 'list each server once');
     }
     if (known !== undefined) this.#masterOf.delete(known.runId);
     this.#masterOf.set(runId, master);

@@ -56,9 +56,24 @@ export function couldBothGrant(ours: MasterList, theirs: MasterList): boolean {
 }
 
 /**
- * The youngest list with which a lock could be granted beside ours; null: none. Only those of the
- * last day count, and those that are younger than each of our masters: what was written before one
- * of them was replaced is over. `configured`: the names of our masters, reached or not.
+ * The lists of the last day, the youngest first, with the master that told of each. One counts only
+ * while it is younger than each of our masters: what was written before one of them was replaced is
+ * over.
+ */
+export function listsThatCount(
+  seen: readonly SeenLists[],
+  now: number,
+): (UsedList & { readonly master: string })[] {
+  const countsFrom = Math.max(now - dayMs, ...seen.map(({ mark }) => mark.since));
+  return seen
+    .flatMap(({ name, lists }) => lists.map((list) => ({ ...list, master: name })))
+    .filter(({ writtenAt }) => writtenAt > countsFrom)
+    .sort((a, b) => b.writtenAt - a.writtenAt);
+}
+
+/**
+ * The youngest list with which a lock could be granted beside ours; null: none. `configured`: the
+ * names of our masters, reached or not.
  */
 export function differenceIn(
   seen: readonly SeenLists[],
@@ -66,11 +81,7 @@ export function differenceIn(
   now: number,
 ): ListDifference | null {
   const ours = listOf(seen, configured.length);
-  const countsFrom = Math.max(now - dayMs, ...seen.map(({ mark }) => mark.since));
-  const differing = seen
-    .flatMap(({ name, lists }) => lists.map((list) => ({ ...list, master: name })))
-    .filter((list) => list.writtenAt > countsFrom && couldBothGrant(ours, list))
-    .sort((a, b) => b.writtenAt - a.writtenAt)[0];
+  const differing = listsThatCount(seen, now).filter((list) => couldBothGrant(ours, list))[0];
   if (differing === undefined) return null;
   const { master, host, addresses } = differing;
   const beside = (some: MasterList['addresses'], others: MasterList['addresses']) =>
@@ -159,15 +170,17 @@ function differenceText({ host, added, missing }: Omit<ListDifference, 'master'>
 
 const advice = 'give all hosts the same masters, or change one at a time';
 
-/** The warning about it. */
+/** What may come of it, and what to do. */
+export const differenceAdvice = { why: 'two hosts could hold one lock at the same time', advice };
+
+/** One line about it. */
 export function differenceLine(difference: Omit<ListDifference, 'master'>): string {
-  return `warning: this host's masters ${differenceText(difference)} (${advice})`;
+  return `this host's masters ${differenceText(difference)} (${advice})`;
 }
 
 /** The difference as the failure of the master that told of it, which ends a new run. */
 export function differenceFailure(difference: ListDifference): Failed {
-  const failure = failed('unfit', `this host's masters ${differenceText(difference)}`);
-  return { ...failure, advice };
+  return failed('misconfigured', `this host's masters ${differenceText(difference)}`, advice);
 }
 
 /** A connection to a master as far as lists of masters matter. */

@@ -91,10 +91,15 @@ export class RedisMaster implements Master {
     return this.#connection?.identified ?? null;
   }
 
+  /** Whether the server has asked for no password, although one is configured. */
+  get isLoginIdle(): boolean {
+    return this.#connection?.isLoginIdle ?? false;
+  }
+
   /** Why the server must not be in the list of masters, as far as is known; null: it may be. */
   get rejection(): Failed | null {
     const objection = this.identity && this.#objectionTo(this.identity);
-    return objection?.cause === 'unfit' ? objection : (this.#connection?.rejection ?? null);
+    return objection?.cause === 'misconfigured' ? objection : (this.#connection?.rejection ?? null);
   }
 
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
@@ -139,13 +144,8 @@ export class RedisMaster implements Master {
 
   /** Releases a value that no key has, because this master may have been repaired by now. */
   dequeue({ start: _, ...claim }: Claim): Promise<ReleaseReply> {
-    const value = `not ${claim.value}`;
-    return this.#remove({
-      claim: { ...claim, value },
-      keepMs: 0,
-      record: null,
-      keepsPosition: false,
-    });
+    const undone = { ...claim, value: `not ${claim.value}` };
+    return this.#remove({ claim: undone, keepMs: 0, record: null, keepsPosition: false });
   }
 
   subscribe(claim: Claim, onWakeUp: (message: string) => void): Promise<Subscription | Failed> {

@@ -181,10 +181,10 @@ const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
 const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
   1: as(
     tuple(oneOf(1), seconds, microseconds, text(mostValueBytes)),
-    ([, secs, micros, wantedBy]) => ({
+    ([, secs, micros, replacedBy]) => ({
       kind: 'extended',
       masterTimeMs: secs * 1000 + micros / 1000,
-      ...(wantedBy ? { wantedBy } : {}),
+      ...(replacedBy ? { replacedBy } : {}),
     }),
   ),
   0: as(tuple(oneOf(0)), () => ({ kind: 'taken' })),

@@ -17,7 +17,7 @@ import { markKeyOf, promotionKeyOf } from './keys.ts';
  * A server counts its uptime in whole seconds of its clock, from the whole second in which it was
  * started. So it may say 1 s when it has run for a moment.
  */
-const uptimeErrorMs = 1_000;
+export const uptimeErrorMs = 1_000;
 
 /** How long a vote waits for the marks of the other masters; a round is hardly ever longer. */
 const othersWaitMs = 2_000;
@@ -159,8 +159,8 @@ function agoFailure(what: string, agoMs: number, graceMs: number): Failed {
 
 function graceFailure(what: string, leftMs: number): Failed {
   const reason = 'may have forgotten a lock that is still held';
-  const failure = failed('restarted', `${what} and ${reason}: counts again in ${seconds(leftMs)}`);
-  return { ...failure, advice: 'wait that long, see restartGrace' };
+  const why = `${what} and ${reason}: counts again in ${seconds(leftMs)}`;
+  return failed('restarted', why, 'wait that long, see restartGrace');
 }
 
 function seconds(ms: number): string {

@@ -21,11 +21,11 @@ export interface ServerKind {
   readonly fact?: Partial<Record<keyof ServerFacts, string>>;
   /** The error replies of this kind. */
   readonly error?: RegExp;
-  /** unfit: it can never vote. The others: it does not vote now. */
-  readonly cause: Extract<FailureCause, 'unfit' | 'denied' | 'reply' | 'connection'>;
-  /** What it is and what to do, where the server does not say it itself. */
+  /** misconfigured: it can never vote. The others: it does not vote now. */
+  readonly cause: Extract<FailureCause, 'misconfigured' | 'denied' | 'reply' | 'connection'>;
+  /** What it is, where the server does not say it itself. */
   readonly message?: string;
-  /** For an error reply whose first sentence is shown as it came: what to do. */
+  /** What to do. */
   readonly advice?: string;
   /** Whether another server may answer at this address when it is dialled again. */
   readonly isStale?: boolean;
@@ -40,27 +40,25 @@ const anyOf = (...forms: readonly RegExp[]) =>
 export const replica: ServerKind = {
   name: 'a replica',
   fact: { role: 'slave' },
-  cause: 'unfit',
-  message:
-    'is a replica: what it holds is lost or doubled in a failover (list independent masters only)',
+  cause: 'misconfigured',
+  message: 'is a replica: what it holds is lost or doubled in a failover',
+  advice: 'list independent masters only',
 };
 
 const activeReplica: ServerKind = {
   name: 'servers that replicate into each other',
   fact: { role: 'active-replica' },
-  cause: 'unfit',
-  message:
-    'replicates with other writable servers: a vote of one would become a vote of all ' +
-    '(list independent masters, with active-replica no)',
+  cause: 'misconfigured',
+  message: 'replicates with other writable servers: a vote of one would become a vote of all',
+  advice: 'list independent masters, with active-replica no',
 };
 
 const activeActive: ServerKind = {
   name: 'an Active-Active database',
   fact: { replication: 'active-active' },
-  cause: 'unfit',
-  message:
-    'is an Active-Active database: two places may grant the same lock, and are merged later ' +
-    '(list databases that are written to in one place)',
+  cause: 'misconfigured',
+  message: 'is an Active-Active database: two places may grant the same lock, and are merged later',
+  advice: 'list databases that are written to in one place',
 };
 
 /** The first that fits counts. */
@@ -69,18 +67,16 @@ export const serverKinds: readonly ServerKind[] = [
     name: 'a node of a cluster',
     fact: { mode: 'cluster' },
     error: /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT|TRYAGAIN)\b|SELECT is not allowed in cluster mode/,
-    cause: 'unfit',
-    message:
-      'is a node of a cluster: the nodes are not independent, and keys move between them ' +
-      '(list servers with cluster-enabled no)',
+    cause: 'misconfigured',
+    message: 'is a node of a cluster: the nodes are not independent, and keys move between them',
+    advice: 'list servers with cluster-enabled no',
   },
   {
     name: 'a sentinel',
     fact: { mode: 'sentinel' },
-    cause: 'unfit',
-    message:
-      'is a sentinel and keeps no keys (write redis+sentinel://HOST:PORT/NAME for one vote that ' +
-      'follows the primary)',
+    cause: 'misconfigured',
+    message: 'is a sentinel and keeps no keys',
+    advice: 'write redis+sentinel://HOST:PORT/NAME for one vote that follows the primary',
   },
   replica,
   activeReplica,
@@ -93,10 +89,9 @@ export const serverKinds: readonly ServerKind[] = [
       /Lua scripting support disabled/,
       /Unknown (Redis )?command called from (Lua )?script/,
     ),
-    cause: 'unfit',
-    message:
-      'does not run scripts, or not every command in them: it cannot keep a lock (enable EVAL: ' +
-      'Garnet needs --lua; see rename-command)',
+    cause: 'misconfigured',
+    message: 'does not run scripts, or not every command in them: it cannot keep a lock',
+    advice: 'enable EVAL: Garnet needs --lua; see rename-command',
   },
   {
     name: 'a server that is loading',
@@ -152,9 +147,8 @@ export const serverKinds: readonly ServerKind[] = [
     name: 'a server in protected mode',
     error: /^DENIED\b/,
     cause: 'denied',
-    message:
-      'DENIED: its protected mode refuses clients of other machines (set a password on it, and ' +
-      'passwordFile here)',
+    message: 'DENIED: its protected mode refuses clients of other machines',
+    advice: 'set a password on it, and passwordFile here',
   },
   {
     name: 'a server without this database',

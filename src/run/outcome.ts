@@ -1,7 +1,7 @@
 // How a run ended: as an exit status (a number, or a signal that is raised again), as a word for
 // --report, and as a record for the history of its lock. *Note:* main raises INT, TERM and HUP
 // again instead of exiting with 128 + n, so that a loop of a shell around redlock-run ends too;
-// `$?` is the same. The sentences for people are in cli/run-lines.ts.
+// `$?` is the same. The sentences for people are in cli/ending-line.ts.
 
 import os from 'node:os';
 import { blockerOf, renderRecord, renderStart } from '../lock/history.ts';
@@ -40,7 +40,7 @@ export function exitStatusOf(
     case 'stopped':
       return exit(exitCode.lost);
     case 'max-run':
-      return exit(exitCode.overdue);
+      return exit(exitCode.maxRun);
     case 'signal':
       return bySignal(cause.signal);
     case 'not-acquired':
@@ -194,7 +194,10 @@ export class Recorder {
       token: run,
       ...this.#self,
       outcome: 'busy',
-      ...{ waitMs: 0, heldMs: null, exitCode: null, signal: null },
+      waitMs: 0,
+      heldMs: null,
+      exitCode: null,
+      signal: null,
       status: this.#conflictExitCode,
       fence: null,
       blocker: null,

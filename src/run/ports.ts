@@ -69,13 +69,8 @@ export type RunEvent =
   | { readonly kind: 'guard-lost'; readonly how: GuardEnd }
   /** A master that refuses INFO or ROLE: it votes, and cannot be checked. */
   | { readonly kind: 'master-unidentified'; readonly master: string }
-  /** A host has lately used masters that could grant the lock beside ours: see differingMasters. */
-  | {
-      readonly kind: 'masters-differ';
-      readonly host: string;
-      readonly added: readonly string[];
-      readonly missing: readonly string[];
-    }
+  /** A password is configured, and these have asked for none: names, separated by commas. */
+  | { readonly kind: 'master-open'; readonly master: string; readonly isMinority: boolean }
   /** Another clock ran ahead of ours: the machine slept, or its time was set. */
   | { readonly kind: 'clock-jumped'; readonly ms: number };
 

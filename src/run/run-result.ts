@@ -30,12 +30,12 @@ export type RunLossReason =
   | 'guard-lost'
   | 'masters-replaced';
 
-/** `by`: broke the lock. `isOver`: validity has ended while the command or its leftovers lived. */
+/** `by`: broke the lock. `isOutlived`: the command or its leftovers lived when validity ended. */
 export interface Lost {
   readonly kind: 'lost';
   readonly reason: RunLossReason;
   readonly by?: Person;
-  readonly isOver?: true;
+  readonly isOutlived?: true;
 }
 
 /** Why the run ended. */
@@ -44,12 +44,12 @@ export type StopReason =
   | { readonly kind: 'child' }
   | { readonly kind: 'signal'; readonly signal: Signal }
   | { readonly kind: 'max-run' }
-  /** A newer run wants the lock, and this one yields it; `by` is the waiter's id. */
+  /** For a newer run, where both have --replace; `by` is the waiter's id. */
   | { readonly kind: 'replaced'; readonly by: string }
   /** A person has asked for it (redlockctl stop). */
   | { readonly kind: 'stopped'; readonly by: Person }
-  /** `isLate`: noticed at the release, when the command had ended. */
-  | (Lost & { readonly isLate?: true });
+  /** `isAtRelease`: noticed at the release, when the command had ended. */
+  | (Lost & { readonly isAtRelease?: true });
 
 export interface RunResult {
   readonly cause: StopReason;

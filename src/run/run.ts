@@ -7,11 +7,11 @@ import { LeaseKeeper, standsForMs } from '../lock/lease-keeper.ts';
 import { lossAtRelease } from '../lock/quorum.ts';
 import type { Lease } from '../lock/types.ts';
 import { type Child, type Ended, endLeftovers } from './child.ts';
+import { graceOf, unguardedGraceOf } from './grace.ts';
 import { type Finished, type RunParts, type RunSettings, timeLeftOf } from './ports.ts';
 import {
   type Action,
   type Event,
-  graceOf,
   initialState,
   isKept,
   resultOf,
@@ -92,6 +92,8 @@ export class Run {
         return suspendUs();
       case 'stop':
         return this.#stop(action.signal ?? this.#settings.stopSignal);
+      case 'shorten-grace':
+        return this.#alarm(unguardedGraceOf(this.#settings.graceMs), { kind: 'kill-due' });
       case 'kill':
         return this.#kill();
       case 'sweep':
@@ -132,7 +134,7 @@ export class Run {
           guard.setDeadlines(timeLeftOf(confirmed, this.#settings, clock)),
         onLost: (reason, by) => this.post({ kind: 'lost', reason, ...(by && { by }) }),
         onStopAsked: (by) => this.post({ kind: 'stop-asked', by }),
-        onWanted: (by) => this.post({ kind: 'wanted', by }),
+        onReplaced: (by) => this.post({ kind: 'replaced', by }),
         onKillDue: () => this.post({ kind: 'kill-due' }),
         onBug: this.crash,
       },
@@ -146,7 +148,7 @@ export class Run {
     this.#keeper.begin();
     child.started.then((pid) => report({ kind: 'child-started', pid }), this.crash);
     child.exited.then((ended) => this.#exited(ended), this.crash);
-    if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'overdue' });
+    if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'max-run' });
   }
 
   #exited({ exit, leftCount, agoMs }: Ended): void {
@@ -157,9 +159,8 @@ export class Run {
     this.#parts.report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
     // The command ended after validity, or the guard ended it while this process was suspended.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
-    const isLate = leftCount === 0 && exitedAt >= this.#confirmed.validUntil;
-    if (isLate) this.post({ kind: 'lost', reason: 'suspended', isOver: true });
-    else if (isByGuard) this.post({ kind: 'lost', reason: 'suspended' });
+    const isOutlived = leftCount === 0 && this.#isOutlivedAt(exitedAt);
+    if (!isOutlived && isByGuard) this.post({ kind: 'lost', reason: 'suspended' });
     this.post({ kind: 'child-exited', exit });
   }
 
@@ -174,13 +175,8 @@ export class Run {
     this.#child?.stop(signal);
     this.#alarm(graceOf(cause, this.#settings.graceMs), { kind: 'kill-due' });
     if (!cause) return;
-    this.#parts.report({
-      kind: 'stopping',
-      cause,
-      signal,
-      validMs: validUntil - now,
-      unconfirmedMs: now - startedAt,
-    });
+    const [validMs, unconfirmedMs] = [validUntil - now, now - startedAt];
+    this.#parts.report({ kind: 'stopping', cause, signal, validMs, unconfirmedMs });
   }
 
   #kill(): void {
@@ -193,8 +189,7 @@ export class Run {
   async #sweep(): Promise<void> {
     const { clock, report } = this.#parts;
     const { graceMs, keepsBackground, stopSignal } = this.#settings;
-    const child = this.#child;
-    const leftCount = this.#leftCount;
+    const [child, leftCount] = [this.#child, this.#leftCount];
     assert(child, 'leftover processes of a command that was never started');
     const hasEndedWell = this.#state.cause?.kind === 'child';
     if (hasEndedWell && keepsBackground) {
@@ -212,11 +207,17 @@ export class Run {
     this.#swept(unkillable, leftCount > 0);
   }
 
-  /** `hasTakenTime`: processes were alive until now, which may be after validity. */
-  #swept(unkillable: readonly number[], hasTakenTime: boolean): void {
-    const isLate = hasTakenTime && this.#now() >= this.#confirmed.validUntil;
-    if (isLate) this.post({ kind: 'lost', reason: 'suspended', isOver: true });
+  /** `wereAlive`: processes were there until now. */
+  #swept(unkillable: readonly number[], wereAlive: boolean): void {
+    if (wereAlive) this.#isOutlivedAt(this.#now());
     this.post({ kind: 'swept', unkillable });
+  }
+
+  /** Whether validity was over at this instant, when processes were alive: that is a loss. */
+  #isOutlivedAt(instant: number): boolean {
+    const isOutlived = instant >= this.#confirmed.validUntil;
+    if (isOutlived) this.post({ kind: 'lost', reason: 'suspended', isOutlived });
+    return isOutlived;
   }
 
   async #release(): Promise<void> {
@@ -245,8 +246,7 @@ export class Run {
 
   #abandon(pids: readonly number[]): void {
     this.#end();
-    const remainingMs = this.#standsForMs(0);
-    this.#parts.report({ kind: 'unkillable', pids, remainingMs });
+    this.#parts.report({ kind: 'unkillable', pids, remainingMs: this.#standsForMs(0) });
     this.#parts.guard.done();
   }
 

@@ -45,9 +45,10 @@ export type Event =
     }
   | Lost
   | { readonly kind: 'stop-asked'; readonly by: Person }
-  | { readonly kind: 'wanted'; readonly by: string }
+  /** A newer run waits, and both have --replace. */
+  | { readonly kind: 'replaced'; readonly by: string }
   /** The limit of --max-run has passed. */
-  | { readonly kind: 'overdue' }
+  | { readonly kind: 'max-run' }
   /** The grace is over, or validity is about to end. */
   | { readonly kind: 'kill-due' }
   /** No process of the command is alive but the `unkillable` ones. */
@@ -62,6 +63,8 @@ export type Action =
   | { readonly kind: 'relay'; readonly signal: Signal }
   /** Begin to stop: `signal` now, `kill-due` after the grace. null: the configured stop signal. */
   | { readonly kind: 'stop'; readonly signal: Signal | null }
+  /** The guard has died meanwhile: `kill-due` comes as if stopping began now, or sooner. */
+  | { readonly kind: 'shorten-grace' }
   | { readonly kind: 'kill' }
   /** Suspend the command, then this process, as Ctrl-Z does. */
   | { readonly kind: 'suspend' }
@@ -115,15 +118,6 @@ export function isKept(state: State, holdOn: 'success' | 'always' = 'always'): b
   return cause?.kind === 'child' && childExit?.kind === 'exited' && childExit.code === 0;
 }
 
-/** The longest grace of a command that no second process guards any more. */
-const unguardedMs = 5_000;
-
-/** How long after the stop signal SIGKILL follows. */
-export function graceOf(cause: StopReason | null, graceMs: number): number {
-  const isUnguarded = cause?.kind === 'lost' && cause.reason === 'guard-lost';
-  return isUnguarded ? Math.min(graceMs, unguardedMs) : graceMs;
-}
-
 export function resultOf({ cause, childExit, isKilled }: State): RunResult {
   if (cause === null) throw new Error('a run that has not ended has no ending');
   return { cause, childExit, isKilled };
@@ -167,10 +161,10 @@ function whileHolding(state: State, event: Event): Step {
       return stopping(event, null);
     case 'stop-asked':
       return stopping({ kind: 'stopped', by: event.by }, null);
-    case 'overdue':
-      return stopping({ kind: 'max-run' }, null);
-    case 'wanted':
-      return stopping({ kind: 'replaced', by: event.by }, null);
+    case 'max-run':
+      return stopping(event, null);
+    case 'replaced':
+      return stopping(event, null);
     case 'signal':
       return whileHoldingSignal(state, event);
     default:
@@ -207,8 +201,9 @@ function whileStopping(state: State, event: Event): Step {
       // The child itself is unkillable: there is nothing more to wait for.
       return event.unkillable.length > 0 ? abandon(state, event.unkillable) : [state, []];
     case 'lost':
+      if (event.reason === 'guard-lost') return [state, [{ kind: 'shorten-grace' }]];
       // An unconfirmed lock is not lost yet: `kill-due` comes before validity ends.
-      if (!event.isOver && event.reason !== 'taken' && event.reason !== 'expired')
+      if (!event.isOutlived && event.reason !== 'taken' && event.reason !== 'expired')
         return [state, []];
       if (state.cause?.kind === 'lost') return [{ ...state, cause: event }, []];
       // What has not been told to stop yet is told now, and the loss is reported.
@@ -254,7 +249,7 @@ function whileReleasing(state: State, event: Event): Step {
   const isGivenUp = state.cause?.kind === 'replaced' || state.cause?.kind === 'stopped';
   const isLoss = event.reason === 'taken' && !isGivenUp;
   const cause: StopReason | null = isLoss
-    ? { kind: 'lost', reason: event.reason, isLate: true }
+    ? { kind: 'lost', reason: event.reason, isAtRelease: true }
     : state.cause;
   return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];
 }

@@ -13,7 +13,15 @@ export interface ClockSources {
   /** Counts time asleep; null where there is none: macOS and Windows count it as monotonic time. */
   boot(): number | null;
   wall(): number;
+  /** null or absent: none. */
+  readonly alarm?: Alarm | null;
 }
+
+/**
+ * A timer of the kernel that counts the time in which the machine sleeps. It calls `onRing` once,
+ * so many ms after it was set last; after a sleep over that instant, at once. null: never.
+ */
+export type Alarm = (onRing: () => void) => (afterMs: number | null) => void;
 
 /**
  * Bun, in the standalone executable, counts whole seconds, each of which would look like a sleep.
@@ -29,7 +37,7 @@ function uptimeOfProc(): number {
   }
 }
 
-const systemSources: ClockSources = {
+export const systemSources: ClockSources = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   boot: process.platform === 'linux' ? () => uptimeSeconds() * 1000 : () => null,
   wall: () => Date.now(),
@@ -48,8 +56,15 @@ export function readingsNow(): { monotonic: number; boot: number | null; wall: n
  * Smaller jumps are the grain of os.uptime (10 ms), or the time between the readings of two clocks.
  */
 const toleranceMs = 20;
-/** Timers do not run while the machine sleeps, so a longer sleep is made of several timers. */
+/**
+ * Timers do not run while the machine sleeps, so without an alarm a longer sleep is made of several
+ * ones.
+ */
 const longestTimerMs = 250;
+/** With an alarm: of what setTimeout can do. */
+const longestAlarmedMs = 2 ** 31 - 1;
+/** So long after the end of a sleep its alarm rings, unless a timer was there to end it. */
+const alarmAfterMs = 50;
 
 /**
  * `onJump` is called with the ms by which another clock ran ahead of the monotonic one: the machine
@@ -62,12 +77,19 @@ export function createSystemClock(
   let aheadMs = 0;
   const wall = new OtherClock(sources.wall, sources.monotonic);
   const boot = new OtherClock(sources.boot, sources.monotonic);
+  /** What looks whether a sleep is over, and when it is. */
+  const sleeps = new Map<() => void, number>();
+  const setAlarm = sources.alarm?.(lookAtAll);
+  const longestMs = setAlarm ? longestAlarmedMs : longestTimerMs;
 
   function now(): number {
     const jumpMs = Math.max(wall.jumpMs(), boot.jumpMs());
     aheadMs += jumpMs;
     const instant = sources.monotonic() + aheadMs;
-    if (jumpMs > 0) onJump(jumpMs);
+    if (jumpMs > 0) {
+      onJump(jumpMs);
+      queueMicrotask(lookAtAll);
+    }
     return instant;
   }
 
@@ -75,19 +97,39 @@ export function createSystemClock(
     if (cancelled?.aborted || durationMs <= 0) return Promise.resolve();
     const wakeAt = now() + durationMs;
     return new Promise((resolve) => {
-      let timer = setTimeout(look, timerMs(durationMs));
+      let timer = startTimer(durationMs);
+      sleeps.set(look, wakeAt);
+      setNextAlarm();
       cancelled?.addEventListener('abort', end, { once: true });
+      function startTimer(ms: number): NodeJS.Timeout {
+        return setTimeout(look, Math.min(Math.ceil(ms), longestMs));
+      }
       function look(): void {
+        clearTimeout(timer);
         const leftMs = wakeAt - now();
         if (leftMs <= 0) return end();
-        timer = setTimeout(look, timerMs(leftMs));
+        timer = startTimer(leftMs);
       }
       function end(): void {
         clearTimeout(timer);
+        sleeps.delete(look);
+        setNextAlarm();
         cancelled?.removeEventListener('abort', end);
         resolve();
       }
     });
+  }
+
+  /** Called by the alarm, and where the clock has jumped: the timers did not notice. */
+  function lookAtAll(): void {
+    for (const look of [...sleeps.keys()]) look();
+    setNextAlarm();
+  }
+
+  function setNextAlarm(): void {
+    if (sleeps.size === 0) return setAlarm?.(null);
+    const leftMs = Math.min(...sleeps.values()) - sources.monotonic() - aheadMs;
+    setAlarm?.(Math.min(Math.max(0, leftMs), longestMs) + alarmAfterMs);
   }
 
   return { now, sleep };
@@ -119,8 +161,4 @@ class OtherClock {
     this.#knownLeadMs = leastMs;
     return jumpMs;
   }
-}
-
-function timerMs(leftMs: number): number {
-  return Math.min(Math.ceil(leftMs), longestTimerMs);
 }

@@ -16,7 +16,7 @@ export const exitCode = {
   busy: 75,
   config: 78,
   lost: 79,
-  overdue: 124,
+  maxRun: 124,
   notExecutable: 126,
   notFound: 127,
 } as const;
@@ -83,10 +83,12 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     code: '78',
     run:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
-      'a replica, a login or certificate refused, koffi missing',
+      'a replica, a login or certificate refused, lists of masters that differ (with ' +
+      'differingMasters: error), koffi missing',
     ctl:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
-      'a replica; doctor: errors; check: no history',
+      'a replica; acquire, hold: lists of masters that differ (differingMasters: error); ' +
+      'doctor: errors; check: no history',
   },
   {
     code: '79',

@@ -94,21 +94,19 @@ function partsOf(bytes: Buffer): string[] {
   return parts;
 }
 
+/** The length of a character whose first byte is below this, and not below the one before. */
+const lengths = [
+  [0x80, 1],
+  [0xc2, 0],
+  [0xe0, 2],
+  [0xf0, 3],
+  [0xf5, 4],
+] as const;
+
 /** The length in bytes of the UTF-8 character at `at`; 0: there is none. */
 function lengthAt(bytes: Buffer, at: number): number {
   const first = bytes[at] ?? 0;
-  const length =
-    first < 0x80
-      ? 1
-      : first < 0xc2
-        ? 0
-        : first < 0xe0
-          ? 2
-          : first < 0xf0
-            ? 3
-            : first < 0xf5
-              ? 4
-              : 0;
+  const [, length = 0] = lengths.find(([below]) => first < below) ?? [];
   const character = bytes.subarray(at, at + length);
   return Buffer.from(character.toString()).equals(character) ? length : 0;
 }

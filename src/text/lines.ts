@@ -99,9 +99,14 @@ export function modeLine(mode: string): string {
   return kind === 'shared' ? 'held by shared holders' : `held on slots, ${slotCount} in all`;
 }
 
+/** The line of exit status 75, held by someone else. `why`: what holds it; null: no advice. */
+export function busyLine(which: string, why: string, advice: string | null): string {
+  return `busy: ${which}: ${why}${advice === null ? '' : ` (${advice})`}`;
+}
+
 /** The line for a wait that a newer waiter has ended; `by`: the id of that waiter. */
 export function supersededLine(which: string, by: string): string {
-  return `busy: ${which}: superseded by ${waiterLine(by)}`;
+  return busyLine(which, `superseded by ${waiterLine(by)}`, null);
 }
 
 /** Another waiter, by its id: "a newer run, pid 4711 on web1". */

@@ -12,6 +12,8 @@ export interface Etcd {
   readonly version: string;
   /** The arguments that run a command under a lock. */
   lock(command: string): string[];
+  /** Those that hold another lock for long, with a ttl in seconds. */
+  hold(ttlSeconds: number): string[];
   stop(): Promise<void>;
 }
 
@@ -38,6 +40,10 @@ export async function startEtcd(): Promise<Etcd | null> {
   );
   const server = spawn('etcd', [...args, '--unsafe-no-fsync'], { stdio: 'ignore' });
   const lock = (command: string) => ['etcdctl', `--endpoints=${client}`, 'lock', 'bench', command];
+  const hold = (ttlSeconds: number) => {
+    const [program = '', endpoint = ''] = lock('');
+    return [program, endpoint, 'lock', `--ttl=${ttlSeconds}`, 'held', 'sleep', '3600'];
+  };
   const stop = async () => {
     await ended(server);
     rmSync(folder, { recursive: true, force: true });
@@ -46,7 +52,7 @@ export async function startEtcd(): Promise<Etcd | null> {
     await sleep(100);
     const [program = '', ...rest] = lock('true');
     if (spawnSync(program, rest, { timeout: 2_000, env: environment }).status === 0) {
-      return { version: /version: (\S+)/.exec(stdout)?.[1] ?? 'unknown', lock, stop };
+      return { version: /version: (\S+)/.exec(stdout)?.[1] ?? 'unknown', lock, hold, stop };
     }
   }
   await stop();

@@ -1,12 +1,14 @@
-// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]... [--json
-// FILE] [--plot]`: the speed of redlock-run, as ratios to a peer or a floor that ran in turn with
-// it; `-- --plot --from FILE` writes docs/ again from an earlier run. It is no test, because
-// machines are noisy. Everything is measured in rounds that take turns, A B C A B C, so that a
-// machine that slows down slows down all.
+// `npm run bench --
+// [startup|profile|cycles|contention|hand-over|cost|beside|guard|idle|all]...
+// [--json FILE] [--plot]`: the speed of redlock-run, as ratios to a peer or a floor that ran in
+// turn with it; `-- --plot --from FILE` writes docs/ again from an earlier run. It is no test,
+// because machines are noisy. Everything is measured in rounds that take turns, A B C A B C, so
+// that a machine that slows down slows down all.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { beside } from './beside.ts';
 import { contention } from './contention.ts';
 import { cost } from './cost.ts';
 import { cycles } from './cycles.ts';
@@ -41,6 +43,7 @@ const suites: Record<
   contention: { masterCount: 5, run: (masters) => contention(urlsOf(masters)) },
   'hand-over': { masterCount: 3, run: (masters) => handOver(urlsOf(masters)) },
   cost: { masterCount: 3, run: cost },
+  beside: { masterCount: 3, run: beside },
   guard: { masterCount: 0, run: guard },
   idle: { masterCount: 3, run: (masters) => idle(urlsOf(masters)) },
 };

@@ -2,6 +2,7 @@
 // run. It measures nothing.
 
 import { writeFileSync } from 'node:fs';
+import type { BesideRow } from './beside.ts';
 import { type ChartRow, chartOf, type Legend, type Panel, timeLabelOf } from './chart.ts';
 import type { ContentionRow } from './contention.ts';
 import type { CostRow } from './cost.ts';
@@ -16,6 +17,7 @@ export interface Run {
   readonly results: {
     readonly cycles?: Record<string, Record<string, CycleRow>>;
     readonly cost?: Record<string, CostRow>;
+    readonly beside?: Record<string, BesideRow>;
     readonly contention?: Record<string, Record<string, ContentionRow>>;
     readonly 'hand-over'?: Record<string, HandOverRow>;
     /** By column, each a number as text. */
@@ -61,6 +63,13 @@ share by the number of programs that share them.`,
     meaning: 'performance',
     hasChart: true,
   },
+  beside: {
+    title: 'Holding and waiting beside etcdctl',
+    what: `Processor time and wake-ups of each program with its helpers and without the command, a
+ttl of 30 s, all in the same minutes. The bare program extends, or polls once a second.`,
+    meaning: 'performance',
+    hasChart: false,
+  },
   idle: {
     title: 'A run beside thousands of idle processes',
     what: 'Whole runs of `true`, in blocks of eight, without and with the idle processes in turn.',
@@ -88,7 +97,8 @@ const charted = [
 ];
 
 export function writePage({ machine, results }: Run): void {
-  const { startup, profile, cycles, cost, contention, 'hand-over': handOver, idle } = results;
+  const { startup, profile, cycles, cost, beside } = results;
+  const { contention, 'hand-over': handOver, idle } = results;
   const write = (name: string, table: string) =>
     writeResult(name, `${describe(machine)}\n\n${table}`);
   if (startup) {
@@ -146,6 +156,7 @@ export function writePage({ machine, results }: Run): void {
   }
   if (handOver) write('hand-over', handOverTable(handOver));
   if (idle) write('idle', columnsTable(idle));
+  if (beside) write('beside', besideTable(beside));
 }
 
 function chart(name: string, legend: Legend, panels: readonly Panel[]): void {
@@ -209,6 +220,14 @@ function costTable(cost: Record<string, CostRow>): string {
     ['each', 'PSS MB', 'MB beside no other Node', '% of a core', 'CPU ms a minute', asked],
     lines,
   );
+}
+
+function besideTable(rows: Record<string, BesideRow>): string {
+  const lines = Object.entries(rows).map(([name, row]) => {
+    const { cpu_ms_a_minute, to_etcdctl, wake_ups_a_minute } = row;
+    return `| ${name} | ${cpu_ms_a_minute} | ${to_etcdctl ?? ''} | ${wake_ups_a_minute} |`;
+  });
+  return tableOf(['', 'CPU ms a minute', 'to etcdctl lock', 'wake-ups a minute'], lines);
 }
 
 function contentionTable(contention: Record<string, Record<string, ContentionRow>>): string {

@@ -41,6 +41,30 @@ export function cpuMsOf(pid: number): number {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10;
 }
 
+/** The same of all processes below this one that have ended and were waited for. */
+export function cpuMsOfEnded(): number {
+  const fields = fieldsOf('self');
+  return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) * 10;
+}
+
+/** Of all threads in ms, without a grain. */
+export function exactCpuMsOf(pid: number): number {
+  return sumOfThreads(pid, 'schedstat', /^\d+/m) / 1e6;
+}
+
+/** How often its threads have waited for something so far. */
+export function wakeUpsOf(pid: number): number {
+  return sumOfThreads(pid, 'status', /(?<=^voluntary_ctxt_switches:\s+)\d+/m);
+}
+
+function sumOfThreads(pid: number, file: string, figure: RegExp): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const figures = threads.map((thread) => {
+    return Number(figure.exec(read(`/proc/${pid}/task/${thread}/${file}`))?.[0] ?? 0);
+  });
+  return figures.reduce((total, one) => total + one, 0);
+}
+
 function parentOf(pid: string): number {
   return Number(fieldsOf(pid)[1] ?? 0);
 }

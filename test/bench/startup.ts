@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startEtcd } from './etcd.ts';
+import { cpuMsOfEnded } from './processes.ts';
 import { quantile, ratioOf, timesInTurns } from './rounds.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
@@ -79,9 +80,15 @@ async function measured(programs: Programs, etcdVersion: string) {
       'NODE_EXTRA_CA_CERTS unset',
   );
   const entries = Object.entries(programs);
-  const contestants = entries.map(([name, { args, env }]) => ({
+  const cpuTimes = entries.map((): number[] => []);
+  const contestants = entries.map(([name, { args, env }], index) => ({
     name,
-    measure: () => timeOf(args, env),
+    measure: async () => {
+      const cpuBefore = cpuMsOfEnded();
+      const ms = await timeOf(args, env);
+      cpuTimes[index]?.push(cpuMsOfEnded() - cpuBefore);
+      return ms;
+    },
   }));
   const times = await timesInTurns(contestants, roundCount);
   const timesOf = (wanted: string) => times[entries.findIndex(([name]) => name === wanted)] ?? [];
@@ -98,10 +105,16 @@ async function measured(programs: Programs, etcdVersion: string) {
           'median ms': quantile(own, 0.5).toFixed(1),
           'fastest ms': Math.min(...own).toFixed(1),
           'p90 ms': quantile(own, 0.9).toFixed(1),
+          // The mean, because of the grain.
+          'CPU ms': meanOf((cpuTimes[index] ?? []).slice(-roundCount)).toFixed(0),
         },
       ];
     }),
   );
+}
+
+function meanOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
 }
 
 function timeOf(

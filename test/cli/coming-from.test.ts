@@ -32,7 +32,8 @@ const sections = page
       .filter((line) => line.startsWith('| '))
       .slice(2)
       .map(rowOf),
-  }));
+  }))
+  .filter(({ rows }) => rows.length > 0);
 
 function rowOf(line: string): Row {
   const [, theirs = '', ours = '', code = ''] = line
@@ -53,21 +54,13 @@ const options: Readonly<Record<string, string>> = {
     '--length --verbose -h --help -V --version',
   timeout:
     '-k --kill-after -s --signal --foreground --preserve-status -v --verbose --help --version',
-  setlock: '-n -N -x -X --redis --expires --keep',
-  cronlock:
-    'CRONLOCK_CONFIG CRONLOCK_HOST CRONLOCK_PORT CRONLOCK_AUTH CRONLOCK_DB ' +
-    'CRONLOCK_REDIS_TIMEOUT CRONLOCK_GRACE CRONLOCK_RELEASE CRONLOCK_RECONNECT_ATTEMPTS ' +
-    'CRONLOCK_RECONNECT_BACKOFF CRONLOCK_KEY CRONLOCK_PREFIX CRONLOCK_VERBOSE CRONLOCK_NTPDATE ' +
-    'CRONLOCK_TIMEOUT CRONLOCK_RESET CRONLOCK_USE_SENTINEL',
-  lockrun:
-    '-L --lockfile -I --idempotent -W --wait -S --sleep -R --retries -T --maxtime -V --verbose ' +
-    '-Q --quiet -port -noport -silent -sleep -timeout -verbose',
   consul:
     '-child-exit-code -n -monitor-retry -name -pass-stdin -shell -timeout -try -verbose ' +
     '-http-addr -token -token-file -ca-file CONSUL_LOCK_HELD',
   etcdctl:
     '--ttl --endpoints --user --password --cacert --cert --key --dial-timeout ' +
     '--command-timeout ETCD_LOCK_KEY ETCD_LOCK_REV',
+  solo: 'solo lockrun cronlock redis-setlock',
 };
 
 let folder: string;

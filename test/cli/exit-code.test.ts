@@ -87,7 +87,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
 
 test('124, when --max-run was exceeded', async () => {
   const [asked, forced] = await expectStatuses([
-    [124, ['--max-run', '2s', 'overdue', '--', ...node('obedient.js', '0')]],
+    [124, ['--max-run', '2s', 'max-run', '--', ...node('obedient.js', '0')]],
     [124, ['--max-run', '300ms', '-k', '200ms', 'stubborn', '--', ...node('immortal.js')]],
   ]);
   expect(asked?.stdout).toMatch(/ready \d+\nstopped by SIGTERM\n/);

@@ -78,7 +78,7 @@ describe('a line has the outcome, as --report has it', () => {
     ['ran', [], 'true', ['ran', 0, null, 0]],
     ['failed', [], 'exit 3', ['ran', 3, null, 3]],
     ['died', [], 'kill -KILL $$', ['ran', null, 'SIGKILL', 137]],
-    ['overdue', ['--max-run', '300ms'], 'sleep 30', ['max-run', null, 'SIGTERM', 124]],
+    ['max-run', ['--max-run', '300ms'], 'sleep 30', ['max-run', null, 'SIGTERM', 124]],
   ])('%s', async (name, options, script, expected) => {
     await run([...options, name, '--', 'sh', '-c', `exec 2>/dev/null; ${script}`]);
     expect(shape(await recordOf(name))).toEqual(expected);

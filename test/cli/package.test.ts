@@ -94,6 +94,23 @@ test('without its optional package: 78 before any lock, and what to do', async (
   });
 });
 
+test('doctor starts a guard, and says why a run could not', async () => {
+  const guardFound = async () => {
+    const env = environmentFor(masters);
+    const ended = await installed(['doctor', '--json'], env, 'redlockctl').catch((error) => error);
+    const { findings } = JSON.parse(ended.stdout);
+    return findings.find(({ check }: { check: string }) => check === 'guard');
+  };
+  expect(await guardFound()).toMatchObject({ grade: 'ok' });
+  const file = join(prefix, 'node_modules/redlock-run/dist/guard.js');
+  const text = readFileSync(file);
+  writeFileSync(file, "require('koffi-of-another-loader')");
+  const found = await guardFound();
+  writeFileSync(file, text);
+  const message = 'a guard does not start: ended with code 1';
+  expect(found).toMatchObject({ grade: 'error', message });
+});
+
 test('a run loads two bundles and nothing of redlockctl', async () => {
   const cache = mkdtempSync(join(scratchFolder(), 'cache-'));
   await installed(['job', '--', 'true'], { ...environmentFor(masters), XDG_CACHE_HOME: cache });

@@ -124,3 +124,22 @@ test('sentinels that do not answer: 69, and each is named', async () => {
     ),
   ]);
 });
+
+test('one of three sentinels alone is not believed: 69; the only one in a list is', async () => {
+  const [port] = sentinels.ports;
+  const nobody = '127.0.0.1:1,127.0.0.1:2';
+  const alone = `redis+sentinel://:s3cret@127.0.0.1:${port},${nobody}/mymaster`;
+  const short = { REDLOCK_GIVE_UP_AFTER: '0' };
+  const refused = await runCli(
+    ['-n', 'alone', '--', 'echo', 'never'],
+    env({ REDLOCK_MASTERS: alone, ...short }),
+  );
+  expect([refused.code, refused.stdout]).toEqual([69, '']);
+  expect(refused.stderr).toMatch(/too few of 3 sentinels name one primary: 127\.0\.0\.1:\d+ by 1/);
+  const one = `redis+sentinel://:s3cret@127.0.0.1:${port}/mymaster`;
+  const ran = await runCli(
+    ['-w', '10s', 'alone', '--', 'echo', 'ran'],
+    env({ REDLOCK_MASTERS: one }),
+  );
+  expect([ran.code, ran.stdout], ran.stderr).toEqual([0, 'ran\n']);
+});

@@ -34,6 +34,21 @@ function shell(line: string, ...args: string[]) {
   return spawnSync('sh', ['-c', line, interpreter, program, ...args], options);
 }
 
+test('a signal that the caller ignores is ignored only where the command says so again', () => {
+  const ignored = 'grep SigIgn /proc/self/status';
+  const within = (command: string) =>
+    shell(`trap '' INT QUIT; exec "$0" "$1" -q ignored ${command}`).stdout.trim();
+  expect(within(`-- ${ignored}`)).toMatch(/^SigIgn:\s0+$/);
+  expect(within(`-c "trap '' INT QUIT; exec ${ignored}"`)).toMatch(/^SigIgn:\s0+6$/);
+});
+
+test('a stream that the caller closed is /dev/null, and closed where the command closes it', () => {
+  const outer = shell('"$0" "$1" -q closed -- sh -c "echo x; echo $? >&2" >&-');
+  expect(outer).toMatchObject({ status: 0, stdout: '' });
+  const inner = shell(`"$0" "$1" -q closed -c 'exec sh -c "echo x" >&-'`);
+  expect(inner.status).not.toBe(0);
+});
+
 test('a run that goes well writes nothing of its own', async () => {
   expect(await run(['name', '--', 'true'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   expect(await run(['-q', 'name', '--', 'true'])).toMatchObject({

@@ -3,10 +3,11 @@
 
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { startMasters } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
 import { pemFile } from '../servers/pem.ts';
 import { tlsFront } from '../servers/tls.ts';
-import { type CliResult, fileWith, type RunOptions, useMasters } from './rig.ts';
+import { type CliResult, fileWith, type RunOptions, type TestMaster, useMasters } from './rig.ts';
 
 const { masters, run } = useMasters(1);
 
@@ -146,4 +147,48 @@ test.each([
   const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { code, stderr } = await run(['--master', url, 'name', '--', 'true']);
   expect([code, stderr]).toEqual([78, expect.stringContaining(`${url}: ${why}\n`)]);
+});
+
+test('rediss:// to real servers without TLS: 78 with the reason, also with -n', async () => {
+  const plain = (await startMasters(3, { transport: 'tcp' })) as TestMaster[];
+  const urls = plain.map(({ url }) => url.replace('redis:', 'rediss:'));
+  const env = { REDLOCK_MASTERS: urls.join(','), REDLOCK_RESTART_GRACE: '0' };
+  for (const flags of [['-n'], []]) {
+    const { code, stderr } = await run([...flags, 'name', '--', 'true'], { env });
+    expect(code, stderr).toBe(78);
+    // A quorum of refusals decides; the third may come later.
+    const named = urls.filter((url) =>
+      stderr.includes(`${url}: does not speak TLS (write redis://)`),
+    );
+    expect(named.length, stderr).toBeGreaterThanOrEqual(2);
+  }
+  for (const master of plain) expect(await master.keys()).toEqual([]);
+  await Promise.all(plain.map((master) => master.stop()));
+});
+
+test('a password for which a server does not ask is told, of a minority by -v', async () => {
+  const config = { requirepass: 's3cret' };
+  const [open, other] = (await startMasters(2, { transport: 'tcp' })) as [TestMaster, TestMaster];
+  const closed = (await startMasters(2, { transport: 'tcp', config })) as TestMaster[];
+  const on = (those: readonly TestMaster[]) => {
+    const urls = those.map(({ url }) => url.replace('redis://', 'redis://:s3cret@'));
+    return { env: { REDLOCK_MASTERS: urls.join(','), REDLOCK_RESTART_GRACE: '0' } };
+  };
+  const { code, stderr } = await run(
+    ['name', '--', 'true'],
+    on([open, other, ...closed.slice(0, 1)]),
+  );
+  expect(code).toBe(0);
+  expect(stderr).toMatch(
+    /^redlock-run: warning: redis:\S+, redis:\S+: asked for no password, .*\(set requirepass.*\n$/,
+  );
+  expect(stderr).not.toContain('s3cret');
+  expect(await run(['name', '--', 'true'], on([open, ...closed]))).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  const told = await run(['-v', 'name', '--', 'true'], on([open, ...closed]));
+  const shown = open.url.replace('redis://', 'redis://***@');
+  expect(told.stderr).toContain(`warning: ${shown}: asked for no password`);
+  await Promise.all([open, other, ...closed].map((master) => master.stop()));
 });

@@ -78,15 +78,15 @@ export function freezes(world: World): void {
       expect(await master.acquire(first, lasting)).toMatchObject({ kind: 'granted' });
     });
 
-    it('a waiter that wants the holder to yield is not entered', async (server, master) => {
-      const holder = claimOf('a', { preemptible: 'lock' });
+    it('a waiter that wants the holder replaced is not entered', async (server, master) => {
+      const holder = claimOf('a', { preemptible: 'replace' });
       await master.acquire(holder, lasting);
       await server.freezeLock('r', 'f', 0);
-      const newer = waiting(claimOf('b', { preemptible: 'lock' }));
+      const newer = waiting(claimOf('b', { preemptible: 'replace' }));
       expect(await server.handle().acquire(newer, lasting)).toMatchObject({ position: null });
       const extended = await master.extend(holder, null, lasting);
       expect(extended).toMatchObject({ kind: 'extended' });
-      expect(extended).not.toHaveProperty('wantedBy');
+      expect(extended).not.toHaveProperty('replacedBy');
     });
 
     it('another freeze is refused, and only the very one is thawed', async (server) => {

@@ -11,6 +11,7 @@ import { freezes } from './freezes.ts';
 import { line } from './line.ts';
 import { looks } from './looks.ts';
 import { order } from './order.ts';
+import { preemption } from './preemption.ts';
 import { several } from './several.ts';
 import { shared } from './shared.ts';
 import { skips, starts } from './skips.ts';
@@ -18,7 +19,6 @@ import { slots } from './slots.ts';
 import { upkeep } from './upkeep.ts';
 import { votes } from './votes.ts';
 import type { World } from './world.ts';
-import { yielding } from './yielding.ts';
 
 export function masterContract(name: string, world: World): void {
   describe(`${name} as a Master`, () => {
@@ -32,7 +32,7 @@ export function masterContract(name: string, world: World): void {
     several(world);
     skips(world);
     starts(world);
-    yielding(world);
+    preemption(world);
     looks(world);
     freezes(world);
   });

@@ -261,7 +261,7 @@ export function shared(world: World): void {
       const between = server.handle();
       const first = await earOf(server, blocked);
       await ask(server, blocked);
-      for (const claim of [writer('b'), waiting(claimOf('b', { preemptible: 'position' }))]) {
+      for (const claim of [writer('b'), waiting(claimOf('b', { preemptible: 'supersede' }))]) {
         await between.acquire(claim, lasting);
         const { counts, close } = await crowdOf(server, [reader('c')]);
         await between.release(claim, 0);

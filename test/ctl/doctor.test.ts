@@ -79,7 +79,7 @@ test('masters with one fault each: named, graded, with the fix', {
     count: said(answer, 'count'),
     quorum: said(answer, 'quorum'),
   }).toEqual({
-    durable: 'ok: keeps every change over a restart',
+    durable: 'ok: says that it keeps every change over a restart',
     rights: 'ok: a lock can be acquired, waited for, extended and released',
     evicting: 'error: maxmemory-policy is allkeys-lru',
     forgetful: 'error: keeps nothing over a restart',

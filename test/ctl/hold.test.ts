@@ -322,3 +322,21 @@ test('inside a run of redlock-run it ends with the other processes of that run',
   expect([code, stderr]).toEqual([0, expect.stringMatching(/left 1 process behind/)]);
   await untilNothingIsLeft(masters);
 });
+
+test('a run below the process that holds its name is told that it waits for itself', async () => {
+  const itself = 'waits for itself';
+  const ours = await held('own', '--while-pid', String(process.pid));
+  const within = await run(['-w', '1s', 'own', '--', 'true']);
+  expect(within.code).toBe(75);
+  expect(within.stderr.split(itself)).toHaveLength(2);
+  expect(within.stderr).toMatch(
+    new RegExp(`warning: "own": redlockctl hold keeps it for pid ${process.pid}, .*release it`),
+  );
+  expect((await run(['-q', '-w', '1s', 'own', '--', 'true'])).stderr).toBe('');
+  await release('own', ours);
+  const stranger = spawn('sleep', ['600']);
+  const other = await held('own', '--while-pid', String(stranger.pid));
+  expect((await run(['-w', '1s', 'own', '--', 'true'])).stderr).not.toContain(itself);
+  await release('own', other);
+  stranger.kill('SIGKILL');
+});

@@ -17,6 +17,25 @@ test('sorted, each once, from any master; without counters, queues and foreign d
   expect(namesIn((await answerOf(masters, ['list'])).json)).toEqual(['a', 'b']);
 });
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a colour begins with
+const colour = /\x1b\[3[0-7]m/g;
+
+test('the state has a colour by FORCE_COLOR, but not by an empty one', async () => {
+  await hold(masters, 'b');
+  const inColour = async (args: readonly string[], env: Record<string, string>) =>
+    (await ctl(masters, args, { env })).stdout.match(colour) ?? [];
+  const forced = { FORCE_COLOR: '1' };
+  const [yellow, green, red] = ['\x1b[33m', '\x1b[32m', '\x1b[31m'];
+  expect(await inColour(['list'], forced)).toEqual([yellow]);
+  expect(await inColour(['status', 'b'], forced)).toEqual([yellow]);
+  expect(await inColour(['status', 'free'], forced)).toEqual([green]);
+  expect(await inColour(['list'], { FORCE_COLOR: '' })).toEqual([]);
+  expect(await inColour(['list'], { ...forced, NO_COLOR: '1' })).toEqual([]);
+  await masters[2]?.freeze();
+  expect(await inColour(['status', 'free'], forced)).toEqual([green, red]);
+  masters[2]?.thaw();
+});
+
 test('without a prefix as well', async () => {
   await masters[0]?.command('set', 'a', newValue());
   await masters[0]?.command('set', '{a}:fence', 1);

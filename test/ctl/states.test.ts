@@ -313,8 +313,11 @@ test('a replica in the list', async () => {
   );
   const message = expect.stringMatching(/^is a replica: .*list independent masters only/);
   const lock = {
-    state: 'unfit',
-    votes: [expect.anything(), expect.objectContaining({ failure: { cause: 'unfit', message } })],
+    state: 'misconfigured',
+    votes: [
+      expect.anything(),
+      expect.objectContaining({ failure: { cause: 'misconfigured', message } }),
+    ],
   };
   const headline = /^"deploy": unknown: a server is in the list of masters that must not be there$/;
   await expectState([primary, replica], { code: 78, headline, lock, row: null, listCode: 78 });
@@ -325,11 +328,11 @@ test('one server under two addresses', async () => {
   const other = join(mkdtempSync(join(first.directory, 'o')), 's');
   symlinkSync(first.url.replace('unix://', ''), other);
   const failure = {
-    cause: 'unfit',
+    cause: 'misconfigured',
     message: expect.stringMatching(/^is the same server as unix:.*it would vote twice/),
   };
   const lock = {
-    state: 'unfit',
+    state: 'misconfigured',
     votes: expect.arrayContaining([expect.objectContaining({ failure })]),
   };
   const headline = /^"deploy": unknown: a server is in the list of masters that must not be there$/;

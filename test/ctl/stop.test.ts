@@ -104,7 +104,7 @@ describe('what is not stopped', () => {
   test('free: 0', async () => {
     expect(await answerOf(masters, ['stop', 'deploy'])).toMatchObject({
       code: 0,
-      text: 'free: "deploy": free: nothing to stop\n',
+      text: 'free: "deploy": nothing to stop\n',
       json: { name: 'deploy', outcome: 'free' },
     });
   });
@@ -113,8 +113,10 @@ describe('what is not stopped', () => {
     await hold(masters, 'deploy');
     expect(await answerOf(masters, ['stop', 'deploy'])).toMatchObject({
       code: 75,
-      stderr: expect.stringMatching(/deaf: "deploy": the holder does not hear: .*redlockctl break/),
-      json: { outcome: 'deaf' },
+      stderr: expect.stringMatching(
+        /not heard: "deploy": the holder does not hear: .*redlockctl break/,
+      ),
+      json: { outcome: 'unheard' },
     });
     await isOnEach(masters, 'deploy');
   });

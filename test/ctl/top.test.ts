@@ -28,6 +28,16 @@ test('the first step shows what is held already', async () => {
   query.close();
 });
 
+test('with a pattern it shows no other locks, frozen ones included', async () => {
+  for (const name of ['deploy', 'backup']) await hold(masters, name);
+  for (const name of ['depot', 'base']) await ctl(masters, ['freeze', name, '--note', 'x']);
+  const query = queryOf(masters);
+  const watch = new Watch(query, 'dep*');
+  for (let count = 0; count < 4; count += 1) await watch.step([]);
+  expect(watch.locks.map(({ name }) => name).sort()).toEqual(['deploy', 'depot']);
+  query.close();
+});
+
 test('locks show ended runs, by one request for all of them', async () => {
   await run(['--hold-at-least', '1m', 'kept', '--', 'true']);
   const names = Array.from({ length: 15 }, (_, index) => `deploy-${index}`);

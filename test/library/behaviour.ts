@@ -13,6 +13,7 @@ import {
   errorOf,
   redlockOn,
   takeBy,
+  untilAborted,
   untilNothingIsLeft,
   useMasters,
 } from './rig.ts';
@@ -192,7 +193,7 @@ export async function usesWithoutPartialLocks(): Promise<void> {
 
 export async function firesInTime(): Promise<void> {
   const lease = await redlockOn(masters).acquire('job', 3_000, { reserveMs: 1_500 });
-  await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+  await untilAborted(lease.signal);
   expect(lease.validMs).toBeGreaterThan(0);
   expect(lease.signal.reason).toMatchObject({ kind: 'lost' });
   await lease.release();

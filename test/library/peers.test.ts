@@ -1,6 +1,5 @@
-// The tables of docs/library.md for users of other Redlock libraries: each row is run. A row
-// without a test fails, and a test without a row as well. The claims about the other libraries are
-// not tested.
+// The tables of docs/coming-from-libraries.md: each row is run. A row without a test fails, and a
+// test without a row as well. The claims about the other libraries are not tested.
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,9 +45,10 @@ import {
 
 const tables = new Map(
   [
-    ...readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8').matchAll(
-      tablePattern(),
-    ),
+    ...readFileSync(
+      new URL('../../docs/coming-from-libraries.md', import.meta.url),
+      'utf8',
+    ).matchAll(tablePattern()),
   ].map(([, name = '', rows = '']) => [name, rows.trim().split('\n').slice(2).map(cellsOf)]),
 );
 

@@ -80,3 +80,9 @@ export async function errorOf(call: Promise<unknown>): Promise<RedlockError> {
   if (!(outcome instanceof RedlockError)) throw outcome;
   return outcome;
 }
+
+/** Resolves when `signal` has aborted, also where that was before. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+}

@@ -6,7 +6,14 @@ import NodeRedlock from 'redlock';
 import { expect, test } from 'vitest';
 import { environmentFor } from '../cli/rig.ts';
 import { runCli, startCli } from '../servers/run-cli.ts';
-import { clientsOf, errorOf, redlockOn, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  clientsOf,
+  errorOf,
+  redlockOn,
+  untilAborted,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters } = useMasters(3);
 const env = () => environmentFor(masters);
@@ -75,7 +82,7 @@ test('redlockctl shows the holder, and break makes the signal fire', async () =>
         program: 'redlockctl',
       });
       expect(code).toBe(0);
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await untilAborted(signal);
     }),
   );
   expect(error).toMatchObject({ kind: 'lost', reason: 'expired' });

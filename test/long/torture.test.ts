@@ -1,38 +1,10 @@
 // `npm run torture` on this machine for some seconds: it can fail, and it leaves nothing behind.
 // What it finds in minutes and hours is in docs/results/torture.md.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scratchFolder } from '../servers/watchdog.ts';
+import { expect, test } from 'vitest';
 import { judgeSections } from '../torture/judge.ts';
+import { expectFinding, torture } from '../torture/played.ts';
 import type { Section } from '../torture/witness.ts';
-
-/** For the files of the program under test alone. */
-const TMPDIR = mkdtempSync(join(scratchFolder(), 't-'));
-afterAll(() => expect(readdirSync(TMPDIR)).toEqual([]));
-
-async function node(...args: readonly string[]) {
-  const env = { ...process.env, TMPDIR };
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let stdout = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
-  });
-  const [status] = await once(child, 'close');
-  return { status, stdout };
-}
-
-// Compiled once: the tests run at the same time.
-beforeAll(async () => {
-  const { stdout } = await node('scripts/torture.js', '--help');
-  expect(stdout).toContain('--break');
-}, 120_000);
-
-const compiled = 'node_modules/.cache/torture/test/torture/main.js';
-const torture = (...args: readonly string[]) => node(compiled, '--lanes', '1', ...args);
 
 test.concurrent('a short run: no finding', async () => {
   const { status, stdout } = await torture('--minutes', '0.2', '--seed', '1');
@@ -42,18 +14,17 @@ test.concurrent('a short run: no finding', async () => {
 test.concurrent.each([
   ['lock', /^ {2}overlap: /m],
   ['guard', /^ {2}(overlap|outlived): /m],
-])('--break %s: a finding, and how to see it again', async (broken, finding) => {
-  const { status, stdout } = await torture('--minutes', '2', '--seed', '1', '--break', broken);
-  expect(stdout).toMatch(finding);
-  const again = `again: npm run torture -- --seed \\d+ --cells 1 --break ${broken}`;
-  expect(stdout).toMatch(new RegExp(again));
-  expect(status).toBe(1);
-});
+])('--break %s: a finding, and how to see it again', expectFinding);
 
-const section = (begunAt: number, lastAt: number, fence: number): Section => {
+const section = (
+  begunAt: number,
+  lastAt: number,
+  fence: number,
+  { lock = 'a', form = 'x' } = {},
+): Section => {
   const run = `r${fence}`;
-  const what = { lock: 'a', token: run, run, shape: 'plain', parent: 1 };
-  return { ...what, fence, begunAt, lastAt, endedAt: lastAt };
+  const what = { lock, form, token: run, run, shape: 'plain', parent: 1 };
+  return { ...what, fence, begunAt, lastAt, endedAt: lastAt, begunCount: 1 };
 };
 
 test.each([
@@ -62,6 +33,12 @@ test.each([
   ['a long one around two', [section(1, 9, 1), section(2, 3, 2), section(4, 5, 3)], 2],
   ['the number falls', [section(1, 2, 2), section(3, 4, 1)], ['fence']],
   ['the number stays', [section(1, 2, 2), section(3, 4, 2)], ['fence']],
+  ['two shared', [section(1, 9, 1, { form: 's' }), section(2, 3, 1, { form: 's' })], []],
+  ['a shared beside it', [section(1, 9, 1), section(2, 3, 2, { form: 's' })], ['overlap']],
+  ['two slots', [section(1, 9, 1, { form: '1' }), section(2, 3, 2, { form: '2' })], []],
+  ['one slot', [section(1, 9, 1, { form: '2' }), section(2, 3, 2, { form: '2' })], ['overlap']],
+  ['one of two names', [section(1, 9, 1, { lock: 'b,a' }), section(2, 3, 2)], ['overlap']],
+  ['begun twice', [{ ...section(1, 2, 1), begunCount: 2 }], ['twice']],
   ['no number', [section(1, 2, Number.NaN), section(3, 4, 1)], ['fence']],
 ])('judged: %s', (_, sections, expected) => {
   const kinds = judgeSections(sections).map(({ kind }) => kind);

@@ -64,8 +64,7 @@ test('one that says why it closes it', async () => {
     ['ERR max number of clients reached', 'ERR max number of clients reached'],
     [
       'DENIED Redis is running in protected mode.',
-      'DENIED: its protected mode refuses clients of other machines (set a password on it, and ' +
-        'passwordFile here)',
+      'DENIED: its protected mode refuses clients of other machines',
     ],
   ]) {
     const server = createServer((socket) => socket.on('error', () => {}).end(`-${why}\r\n`));

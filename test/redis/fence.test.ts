@@ -74,7 +74,7 @@ test('is written back to a quorum when the masters counted differently', async (
   const { redlock, events } = redlockOn(masters);
   const attempt = await redlock.attempt(newClaim());
   if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
-  expect(events).toContainEqual({ kind: 'fence-write-back', fence: attempt.lease.fence });
+  expect(events).toContainEqual({ kind: 'fence-raised', fence: attempt.lease.fence });
   const counts = (await Promise.all(masters.map((master) => master.get('{r}:fence')))).map(Number);
   expect(
     counts.filter((count) => count >= (attempt.lease.fence ?? Number.NaN)).length,
@@ -107,6 +107,6 @@ test('costs no second round when the masters agree', async () => {
   const { redlock, events } = redlockOn(masters);
   const attempt = await redlock.attempt(newClaim());
   expect(attempt).toMatchObject({ kind: 'acquired', lease: { fence: 8 } });
-  expect(events.map(({ kind }) => kind)).not.toContain('fence-write-back');
+  expect(events.map(({ kind }) => kind)).not.toContain('fence-raised');
   if (attempt.kind === 'acquired') await redlock.release(attempt.lease.claim);
 });

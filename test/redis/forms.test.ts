@@ -116,7 +116,7 @@ describe('one that holds it alone', () => {
   `;
   check(table, {});
   // The same by the whole scripts, which have more to ask.
-  check(table, { preemptible: 'position' });
+  check(table, { preemptible: 'supersede' });
 });
 
 describe('one that shares it', () => {
@@ -230,7 +230,7 @@ describe('a release that keeps others away for nine seconds', () => {
     hash   | taken
   `;
   check(alone, {});
-  check(alone, { preemptible: 'position' });
+  check(alone, { preemptible: 'supersede' });
   const shared = `
     before                    | keep
     shared 5 (us 5)           | released -> shared 9 (us 9)

@@ -248,3 +248,26 @@ test('a call wakes two hundred that have just died, and the others are first', a
   };
   await expect.poll(outcome).toEqual(['refused', 800]);
 });
+
+test('a waiter that is woken without end asks ten times a second, and is served', async () => {
+  const { rig, lease } = await hold();
+  const waiting = wait(redlockOn(masters));
+  await untilInLine(1);
+  const [first] = masters as [TestMaster];
+  const [id] = (await first.command('zrange', '{r}:queue', 0, -1)) as string[];
+  const counts = async () => {
+    const stats = String(await first.command('info', 'commandstats'));
+    return Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  };
+  const before = await counts();
+  const beganAt = Date.now();
+  while (Date.now() - beganAt < 2_000) await first.command('publish', `{r}:wake:${id}`, '');
+  const woken = (await counts()) - before;
+  const seconds = (Date.now() - beganAt) / 1_000;
+  // An attempt that is refused may be followed by a rollback; and the poll of a second.
+  expect(woken).toBeGreaterThan(10);
+  expect(woken).toBeLessThan(2 * (11 + 11 * seconds));
+  await rig.redlock.release(lease.claim);
+  const next = await leaseOf(waiting);
+  await redlockOn(masters).redlock.release(next.claim);
+});

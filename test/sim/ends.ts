@@ -37,11 +37,11 @@ export class Ends {
   of(resource: string): End | undefined {
     const last = this.#last.get(resource);
     if (!last) return undefined;
-    const yieldedAt = this.#servers.flatMap(
-      ({ redis }) => redis.yieldedAt.get(this.#prefix + resource) ?? [],
+    const preemptedAt = this.#servers.flatMap(
+      ({ redis }) => redis.preemptedAt.get(this.#prefix + resource) ?? [],
     );
     const leftUntil = Math.max(...last.leftUntil.filter((at) => at <= this.#world.now));
-    const freeAt = Math.max(last.freeAt, leftUntil, ...yieldedAt);
+    const freeAt = Math.max(last.freeAt, leftUntil, ...preemptedAt);
     return { freeAt, waiters: last.waiters, isLeft: freeAt === leftUntil };
   }
 

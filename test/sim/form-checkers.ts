@@ -64,7 +64,7 @@ export const formCheckers = {
     if (preemptible === 'never' || waiter === null) return null;
     for (const resource of resources) {
       const isNewer = ({ id, arrival }: { id: string; arrival: number }) =>
-        arrival > waiter.arrivalUs && parseWaiterId(id).traits.includes('newest');
+        arrival > waiter.arrivalUs && parseWaiterId(id).traits.includes('supersede');
       const newer = waitingOnQuorum(witness, resource, fact.holding, isNewer);
       if (newer !== null)
         return `${value} acquired ${resource} although ${newer} had come after it`;
@@ -102,8 +102,9 @@ export const formCheckers = {
     const { program, by } = fact;
     const { servers, programs, masterCount } = witness;
     const other = programs.find(({ waiterId }) => waiterId === by);
-    if (program.wish.preemptible !== 'lock') return `${program.name} was stopped, and would not be`;
-    if (other?.wish.preemptible !== 'lock')
+    if (program.wish.preemptible !== 'replace')
+      return `${program.name} was stopped, and would not be`;
+    if (other?.wish.preemptible !== 'replace')
       return `${program.name} was stopped for ${by}, which does not ask for it`;
     const holding = heldBy(program, witness);
     if (holding && !isBefore(holding, other, witness))
@@ -130,7 +131,8 @@ export const formCheckers = {
     if (fact.kind !== 'released') return null;
     const { value, sharing, acquiredAt, lease } = fact.holding;
     const holder = witness.programOf(value);
-    if (lease.claim.preemptible !== 'lock' || sharing.kind !== 'exclusive' || !holder) return null;
+    if (lease.claim.preemptible !== 'replace' || sharing.kind !== 'exclusive' || !holder)
+      return null;
     const { now } = witness.world;
     const latestAt = now - noticeMs - witness.stopMs;
     const owner = witness.programs.find((program) => {
@@ -138,7 +140,8 @@ export const formCheckers = {
       const isHeard = startedAt > acquiredAt + listeningMs;
       const isDue = startedAt > acquiredAt && startedAt < (isHeard ? latestAt : latestAt - pollMs);
       const hasAsked = isDue && (endedAt ?? now) > startedAt + joinedMs;
-      if (!hasAsked || wish.preemptible !== 'lock' || !haveCommon(wish, fact.holding)) return false;
+      if (!hasAsked || wish.preemptible !== 'replace' || !haveCommon(wish, fact.holding))
+        return false;
       return isJudged(witness, holder, program) && isBefore(fact.holding, program, witness);
     });
     return owner ? `${value} kept from ${owner.name} what it had agreed to give up` : null;

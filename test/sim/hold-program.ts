@@ -78,10 +78,10 @@ export class HoldProgram {
       this.#pipe(front, () => tell(null));
     });
     const kept = await holder.run(async (ways) => {
-      const { redlock, close } = await ways.redlock();
+      const { close, ...opened } = await ways.redlock();
       const ended = AbortSignal.any([holder.interrupted, this.#abandoned.signal]);
       const kept = await system.hold(
-        { ...ways, redlock },
+        { ...ways, ...opened },
         { name, ttlMs, waitMs: this.#waitMs, giveUpAfterMs, isFenced, sharing },
         {
           isWanted: () => !record.owner.isDead,

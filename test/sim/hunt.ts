@@ -18,12 +18,14 @@ export async function wishesFor(mutant: Mutant): Promise<Wishes> {
 }
 
 /**
- * Resolves with the first seed that shows the mutant, counted from 1; null: no seed within its
- * limit.
+ * Resolves with a seed that shows the mutant; null: none within its limit. `likely` is tried first,
+ * then all of them from 1.
  */
-export async function hunt(mutant: Mutant): Promise<Catch | null> {
+export async function hunt(mutant: Mutant, likely = 1): Promise<Catch | null> {
   const wishes = await wishesFor(mutant);
-  for (let seed = 1; seed <= mutant.withinSeeds; seed += 1) {
+  const all = Array.from({ length: mutant.withinSeeds }, (_, index) => index + 1);
+  const seeds = new Set([likely, ...all].filter((seed) => all.includes(seed)));
+  for (const seed of seeds) {
     const { findings } = await simulate(mutant.profile, seed, wishes);
     const finding = findings.find(({ property }) => mutant.caughtBy.includes(property));
     if (finding) return { by: finding.property, seed };

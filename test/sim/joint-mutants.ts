@@ -113,15 +113,15 @@ export const jointMutants: readonly Mutant[] = [
     'a holder never gives way',
     rarely(40, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
-    'onWanted?.(extension.wantedBy);',
-    'void onWanted;',
+    'onReplaced?.(extension.replacedBy);',
+    'void onReplaced;',
   ),
   inSource(
     'replaced-with-the-next-extension',
     'a preemptible holder has no subscription',
     rarely(20, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
-    "claim.preemptible === 'lock' ? await redlock.subscribe(asHolder(claim)) : null",
+    "claim.preemptible === 'replace' ? await redlock.subscribe(asHolder(claim)) : null",
     'claim.ttlMs < 0 ? await redlock.subscribe(asHolder(claim)) : null',
   ),
 ];

@@ -2,7 +2,7 @@
 // (sim-process.ts); it has no network. While it sleeps, the monotonic clock stands still, and boot
 // time and the wall clock go on, as on Linux.
 
-import type { ClockSources } from '../../src/system/clock.ts';
+import type { Alarm, ClockSources } from '../../src/system/clock.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -43,6 +43,23 @@ export class Machine implements ClockSources {
 
   readonly wall = (): number =>
     Math.floor(epochMs + this.world.now * this.rate + this.#wallOffsetMs);
+
+  /** The clocks of a process whose kernel wakes it: its timers stand still while it sleeps. */
+  alarmedFor(process: SimProcess): ClockSources {
+    const { monotonic, boot, wall, rate, world } = this;
+    const alarm: Alarm = (onRing) => {
+      let cancel = () => {};
+      return (afterMs) => {
+        cancel();
+        if (afterMs === null) return;
+        const ring = world.after(afterMs / rate, () => process.deliver(onRing));
+        cancel = () => {
+          ring.isCancelled = true;
+        };
+      };
+    };
+    return { monotonic, boot, wall, alarm };
+  }
 
   get isAsleep(): boolean {
     return this.#asleepSince !== null;

@@ -1,6 +1,6 @@
-// Builds the mutants: for each a copy of the needed part of src/ with its one change, all compiled
-// at once, and kept until src/ or the mutants change. They are loaded as JavaScript from inside
-// node_modules, where they find the simulated ioredis.
+// Builds the mutants: for each a copy of the needed part of src/, of which only what it changes is
+// compiled anew, all at once; kept until src/ or the mutants change. They are loaded as JavaScript
+// from inside node_modules, where they find the simulated ioredis.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -59,8 +59,8 @@ export function buildMutants(wanted: readonly Mutant[] = mutants, name = 'mutant
   cpSync(path.join(root, 'src'), path.join(aside, 'in', 'src'), { recursive: true });
   for (const file of ours(root)) cpSync(path.join(root, file), path.join(aside, 'in', file));
   compile(root, aside);
-  for (const part of [...wanted.map((mutant) => mutant.name), 'src'])
-    addScripts(root, path.join(aside, 'out', part));
+  addScripts(root, path.join(aside, 'out', 'src'));
+  for (const { name } of wanted) complete(path.join(aside, 'out'), name);
   const shadow = path.join(aside, 'node_modules', 'ioredis');
   mkdirSync(shadow, { recursive: true });
   writeFileSync(
@@ -89,20 +89,29 @@ export async function loadMutant(built: string, { name }: Mutant): Promise<Syste
   );
 }
 
+/** Writes the files that the mutant changes. */
 function writeMutant(root: string, target: string, { name, edits }: Mutant): void {
-  for (const part of parts)
-    cpSync(path.join(root, 'src', part), path.join(target, part), { recursive: true });
   for (const { file, from, to } of edits) {
-    const text = readFileSync(path.join(target, file), 'utf8');
+    const [changed, unchanged] = [path.join(target, file), path.join(root, 'src', file)];
+    const text = readFileSync(existsSync(changed) ? changed : unchanged, 'utf8');
     const count = text.split(from).length - 1;
     if (count !== 1)
       throw new Error(
         `mutant ${name} does not apply: found ${count} times in src/${file}: ${from}`,
       );
+    mkdirSync(path.dirname(changed), { recursive: true });
     writeFileSync(
-      path.join(target, file),
+      changed,
       text.replace(from, () => to),
     );
+  }
+}
+
+/** Puts the files that a mutant does not change beside those that it does. */
+function complete(out: string, name: string): void {
+  for (const part of parts.map((one) => one.replace(/\.ts$/, '.js'))) {
+    const [from, to] = [path.join(out, 'src', part), path.join(out, name, part)];
+    cpSync(from, to, { recursive: true, force: false });
   }
 }
 

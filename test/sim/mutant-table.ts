@@ -17,6 +17,12 @@ export function rowStart({ name, breaks, profile }: Mutant): string {
   return `| ${name} | ${breaks} | ${profile} |`;
 }
 
+/** The seed that showed each mutant when the table was made, by the name of the mutant. */
+export function knownSeeds(): Map<string, number> {
+  const rows = readFileSync(page(), 'utf8').matchAll(/^\| (\S+) \|.*\| (\d+) \(of \d+\) \|$/gm);
+  return new Map([...rows].map(([, name = '', seed]) => [name, Number(seed)]));
+}
+
 /** Resolves with the exit code: 1 when a mutant was not caught. */
 export async function printMutants(): Promise<number> {
   const rows: string[] = [];
@@ -36,11 +42,17 @@ export async function printMutants(): Promise<number> {
 }
 
 function write(rows: readonly string[]): void {
-  const page = path.join(checkout(), 'test', 'README.md');
-  const text = readFileSync(page, 'utf8');
+  const text = readFileSync(page(), 'utf8');
   const [before, rest] = text.split(marks.begin);
   const after = rest?.split(marks.end)[1];
   if (before === undefined || after === undefined)
     throw new Error(`test/README.md has no ${marks.begin}`);
-  writeFileSync(page, `${before}${marks.begin}\n${head}\n${rows.join('\n')}\n${marks.end}${after}`);
+  writeFileSync(
+    page(),
+    `${before}${marks.begin}\n${head}\n${rows.join('\n')}\n${marks.end}${after}`,
+  );
+}
+
+function page(): string {
+  return path.join(checkout(), 'test', 'README.md');
 }

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { checkout } from './mutant-build.ts';
 import { huntEach } from './mutant-suite.ts';
 import { rowStart } from './mutant-table.ts';
@@ -12,7 +13,7 @@ import { mutants } from './mutants.ts';
 describe('a mutant is caught', () => {
   huntEach(
     mutants.filter(({ isRare }) => !isRare),
-    { timeout: 60_000 },
+    { timeout: generous(60_000) },
   );
 
   it('and each stands in the table', () => {

@@ -25,8 +25,8 @@ export const mutants: readonly Mutant[] = [
       rarely(20, 'partitions', 'exclusion', 'honesty'),
       'lock/quorum.ts',
       'const quorum = quorumOf(masterCount);\n' +
-        '  const { granted, refused, failed, unfit } = count(votes);',
-      'const { granted, refused, failed, unfit } = count(votes);\n' +
+        '  const { granted, refused, failed, misconfigured } = count(votes);',
+      'const { granted, refused, failed, misconfigured } = count(votes);\n' +
         '  const quorum = quorumOf(masterCount - failed);',
     ),
     'lock/redlock.ts',
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
     rarely(20, 'partitions', 'fence'),
     'lock/redlock.ts',
     'const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);',
-    'const agreed = fence.isAgreed || this.#ours.size > 0 ? lease : await this.#writeBack(lease);',
+    'const agreed = fence.isAgreed || this.masterCount > 0 ? lease : await this.#writeBack(lease);',
   ),
   inSource(
     'smallest-count',

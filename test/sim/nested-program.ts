@@ -92,7 +92,7 @@ export class NestedProgram {
       protocol,
       giveUpAfterMs,
     } = options;
-    const clock = system.createSystemClock(() => {}, process.machine);
+    const clock = system.createSystemClock(() => {}, process.machine.alarmedFor(process));
     const registry = new system.ServerRegistry();
     const settings = {
       prefix,

@@ -148,7 +148,8 @@ export class Program {
     const { process } = this;
     const { machine, world } = process;
     const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol } = options;
-    const clock = system.createSystemClock(() => world.mark('jump of a clock noticed'), machine);
+    const noteJump = () => world.mark('jump of a clock noticed');
+    const clock = system.createSystemClock(noteJump, machine.alarmedFor(process));
     const registry = new system.ServerRegistry();
     const historyBytes = usualHistoryBytes;
     const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList: null };

@@ -84,10 +84,10 @@ export class Shell {
     const { sharing } = alone;
     const program = this.#program(shell, resource, waitMs + giveUpMs);
     const main = async (ways: Ways) => {
-      const { redlock, close } = await ways.redlock();
+      const { close, ...opened } = await ways.redlock();
       const wanted = { name: resource, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
       const acquisition = await system.acquireOnce(
-        { ...ways, redlock },
+        { ...ways, ...opened },
         wanted,
         program.interrupted,
       );

@@ -48,7 +48,7 @@ export class Acquisition {
     const known = new Map<string, number>();
     const newer = this.#newest(known);
     for (const [index, key] of this.#keys.entries()) {
-      if (newer !== null) this.#yield(key, this.#id, known);
+      if (newer !== null) this.#supersede(key, this.#id, known);
       const knownCount = known.get(key);
       if (knownCount !== undefined)
         callFront(redis, key, this.#channel(index), this.#id, knownCount);
@@ -135,14 +135,14 @@ export class Acquisition {
     for (const [index, key] of this.#keys.entries()) {
       const queue = redis.queueOf(key);
       const waiters = queue.waiters(redis.now);
-      if (!has(id, 'newest')) continue;
+      if (!has(id, 'supersede')) continue;
       for (const other of waiters) {
-        if (other === id || !has(other, 'newest')) continue;
+        if (other === id || !has(other, 'supersede')) continue;
         if (redis.flaws.has('superseded-keeps-its-position')) continue;
         if (comesAfter(queue.arrivalOf(other), other)) {
           newer = other;
         } else {
-          this.#yield(key, other, known);
+          this.#supersede(key, other, known);
           redis.hears(this.#channel(index), other);
         }
       }
@@ -157,12 +157,12 @@ export class Acquisition {
    * `known`: by key, how many waiters are known to be at the front of its queue, where others join
    * it.
    */
-  #yield(key: string, id: string, known: Map<string, number>): void {
+  #supersede(key: string, id: string, known: Map<string, number>): void {
     const redis = this.#redis;
     const leaderCount = leadersOf(redis, key, id);
     if (leaderCount !== null && !known.has(key)) known.set(key, leaderCount);
     redis.queueOf(key).forget(id);
-    redis.yieldedAt.set(key, redis.trueTime);
+    redis.preemptedAt.set(key, redis.trueTime);
   }
 
   #overlooks(key: string, holder: string): boolean {
@@ -219,7 +219,7 @@ export class Acquisition {
       removeSkip(redis, key, this.#skipWords());
       recordStart(redis, key, this.#words.slice(9 + this.#keys.length));
       if (this.#id !== '') queue.forget(this.#id);
-      if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, redis.now);
+      if (has(this.#id, 'supersede')) queue.serve(this.#id, this.#arrival, redis.now);
     }
     if (keepMs === 0) return [1, 0];
     const counters = keys.map(counterOf);

@@ -39,11 +39,12 @@ export class SimGuard implements GuardLink {
     this.ready = new Promise((resolve) => {
       ward.world.after(startMs + this.#delayMs(), () =>
         this.process.deliver(() => {
-          const clock = system.createSystemClock(() => {}, ward.machine);
+          const clock = system.createSystemClock(() => {}, ward.machine.alarmedFor(this.process));
           const guarded = {
             stop: () => this.#tree?.stop(),
             kill: () => this.#kill(clock),
             countAlive: () => this.#tree?.aliveCount ?? 0,
+            size: () => this.#tree?.aliveCount ?? 0,
           };
           const settings = { stopSignal: 'SIGTERM', graceMs: options.graceMs } as const;
           this.#clock = clock;

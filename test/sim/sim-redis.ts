@@ -76,7 +76,7 @@ export class SimRedis {
   /** For the checkers: every waiter that was ever queued here, with its arrival. */
   readonly everWaited = new Map<string, number>();
   /** For the checkers: when a waiter last lost its position in the queue of a key, in true time. */
-  readonly yieldedAt = new Map<string, number>();
+  readonly preemptedAt = new Map<string, number>();
   /** null: it came back empty, and no client has met it since. */
   mark: SimMark | null;
   onChange: OnChange = () => {};

@@ -51,7 +51,7 @@ function extend(redis: SimRedis, keys: readonly string[], args: Words): Reply {
   }
   if (states.includes('taken') && !flaws.has('extend-without-comparing')) return [0];
   if (states.includes('missing') && !flaws.has('extend-revives')) return [-1];
-  let wantedBy = '';
+  let replacedBy = '';
   for (const key of keys) {
     const queue = redis.queueOf(key);
     if (stand.mode === '') redis.set(key, stand.value, ttlMs);
@@ -65,13 +65,13 @@ function extend(redis: SimRedis, keys: readonly string[], args: Words): Reply {
       const isNewer =
         queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-any-waiter');
       const isWanted = has(other, 'replace') || redis.flaws.has('replaced-for-any-waiter');
-      if (isInTheWay && isNewer && isWanted) wantedBy = other;
+      if (isInTheWay && isNewer && isWanted) replacedBy = other;
     }
   }
   const error = corruptAmong(redis, keys, keepMs);
   if (error !== null) return error;
   if (keepMs > 0) for (const key of keys) redis.raise(counterOf(key), fence, keepMs);
-  return [1, ...redis.time(), wantedBy];
+  return [1, ...redis.time(), replacedBy];
 }
 
 function repair(redis: SimRedis, keys: readonly string[], args: Words): Reply {

@@ -4,6 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { unfairnessOf } from './fairness.ts';
 import { checkout } from './mutant-build.ts';
 import { draw, stories } from './pictures.ts';
@@ -16,7 +17,7 @@ const seeds = [1, 2];
 /** Marks that occur in few worlds. */
 const more: Partial<Record<Profile, readonly number[]>> = {
   'nested-runs': [3],
-  'in-steps': [3, 5, 7, 9, 12],
+  'in-steps': [3, 5, 7, 9, 12, 29],
   'older-protocol': [3, 15],
 };
 const seedsOf = (profile: Profile) => [...seeds, ...(more[profile] ?? [])];
@@ -33,7 +34,7 @@ afterAll(() => {
 const marks = new Map<string, number>();
 
 describe('in a fair world no checker fires', () => {
-  it.each(fairNames)('%s', { timeout: 60_000 }, async (profile) => {
+  it.each(fairNames)('%s', { timeout: generous(60_000) }, async (profile) => {
     for (const seed of seedsOf(profile)) {
       const outcome = await simulate(profile, seed);
       for (const [name, count] of outcome.marks) marks.set(name, (marks.get(name) ?? 0) + count);
@@ -52,7 +53,7 @@ describe('in a fair world no checker fires', () => {
     'split vote',
     'partial grant undone',
     'late grant or repair',
-    'fence-write-back',
+    'fence-raised',
     'extended',
     'extension-failed',
     'extension in the last moment',
@@ -124,7 +125,7 @@ describe('in a fair world no checker fires', () => {
 });
 
 describe('in a hostile world one fires', () => {
-  it.each(hostileNames)('%s', { timeout: 60_000 }, async (profile) => {
+  it.each(hostileNames)('%s', { timeout: generous(60_000) }, async (profile) => {
     const { fires }: { fires: readonly string[] } = hostileProfiles[profile];
     const found = new Set<string>();
     for (let seed = 1; seed <= 25 && !fires.some((property) => found.has(property)); seed += 1) {

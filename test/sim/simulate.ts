@@ -14,6 +14,7 @@ import { optionsFor, type Profile } from './profiles.ts';
 import { Random } from './random.ts';
 import { Rosters } from './rosters.ts';
 import { Shell } from './shell.ts';
+import { silentMs } from './sim-queue.ts';
 import { SimRedis } from './sim-redis.ts';
 import { SimServer } from './sim-server.ts';
 import { Stopper } from './stopper.ts';
@@ -41,8 +42,6 @@ export interface Wishes {
 }
 
 const prefix = 'lock:';
-/** How long the queue keeps the position of a waiter that has died. */
-const deadWaiterMs = 3_000;
 /** How much more seldom runs start when the trouble is over, and when at the latest. */
 const calmThink = { factor: 10, mostMs: 2_000 };
 /** How late something may still be under way when everything has ended. */
@@ -57,7 +56,7 @@ function wellSince(
   // When a promotion is first seen depends on the programs, as does the next list of masters.
   const isOpen = options.failoverEveryMs !== null || options.rosterChange !== 'none';
   if (isLate || isOpen || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
-  return now + downMs.most + restartGraceMs + Math.max(ttlMs * 1.02, deadWaiterMs);
+  return now + downMs.most + restartGraceMs + Math.max(ttlMs * 1.02, silentMs);
 }
 
 export async function simulate(
@@ -150,7 +149,7 @@ export async function simulate(
     witness.wellSince = Math.min(witness.wellSince, wellSince(world.now, options));
     const wellAt = world.now + options.downMs.most + options.foreignTtlMs;
     await world.run(wellAt + options.calmMs);
-    const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + deadWaiterMs + 2_500;
+    const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + silentMs + 2_500;
     witness.tell({ kind: 'healthy-for', sinceAt: wellAt, ms: Math.min(healthyMs, options.calmMs) });
     isOpen = false;
     for (const program of running) program.signal('SIGTERM');

@@ -52,7 +52,7 @@ export const stepMutants: readonly Mutant[] = [
     "if (!isNews) return { kind: 'unreachable', failures: [late] };",
     "if (!isNews) return { kind: 'extended', lease: { ...lease, startedAt: " +
       'this.#clock.now(), validUntil: validUntilOf(this.#clock.now(), lease.claim.ttlMs) }, ' +
-      'extendedCount: 1, wantedBy: null };',
+      'extendedCount: 1, replacedBy: null };',
   ),
   inSource(
     'enclosing-news-expected-at-once',

@@ -101,6 +101,7 @@ export class StepProgram {
     return {
       clock,
       random,
+      report: () => {},
       masterTimeoutMs,
       newToken: () => this.#newToken(),
       holderRecord: () => this.#note(),
@@ -129,7 +130,7 @@ export class StepProgram {
         const close = () => {
           for (const master of masters) master.close();
         };
-        return { redlock, close };
+        return { redlock, servers: masters, close };
       },
     };
   }

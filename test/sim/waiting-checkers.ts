@@ -107,7 +107,7 @@ export const waitingCheckers = {
     const slots = wish.form === 'slots' ? 4 * wish.slotCount : 0;
     const base = baseCommands + evens + slots + (isPlain ? 0 : jointCommands);
     // A preemptible holder is woken by every waiter that wants the lock.
-    const callers = wish.preemptible === 'lock' ? 4 : 1;
+    const callers = wish.preemptible === 'replace' ? 4 : 1;
     // A query after the extension of another process is repeated when that is late.
     const looks = fact.program.within ? 12 : 4;
     const allowed = base + (callers * livedMs) / leastPollMs + (looks * livedMs) / witness.ttlMs;

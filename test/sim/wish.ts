@@ -31,9 +31,9 @@ export function drawWish(options: Options, random: Random): Wish {
     nameCount + slotCount === 2 && readerChance + supersedeChance + replaceChance === 0;
   if (isPlain) return wish;
   const preemptible = random.chance(replaceChance)
-    ? 'lock'
+    ? 'replace'
     : random.chance(supersedeChance)
-      ? 'position'
+      ? 'supersede'
       : 'never';
   const isReader = random.chance(readerChance);
   if (slotCount > 1 && !isReader && !random.chance(otherSlotsChance / 2)) {

@@ -60,12 +60,23 @@ it.each(forms)('what a trap starts is not told, whatever else happens: %s', asyn
 });
 
 it('one look kills a deep tree as a whole', async () => {
-  const { tree, command } = await grown(false, 'deep', '200');
+  const { tree, command } = await grown(false, 'deep', '80');
   const all = descendants(command.pid);
-  expect(all).toHaveLength(200);
+  expect(all).toHaveLength(80);
+  expect(tree.size()).toBe(81);
   const killed = tree.kill();
   expect(all.filter(canAct)).toEqual([]);
   expect(await killed).toEqual([]);
+});
+
+it('a crowd is killed, and no child of ours that is not of it', async () => {
+  const helper = spawn('sleep', ['600'], { stdio: 'ignore' });
+  onTestFinished(() => void helper.kill('SIGKILL'));
+  const { tree, command } = await grown(false, 'vanishing', '120');
+  const all = descendants(command.pid);
+  expect(await tree.kill()).toEqual([]);
+  expect(all.filter(canAct)).toEqual([]);
+  expect(canAct(helper.pid as number)).toBe(true);
 });
 
 it('below a guard that stands still each is told once, and all are killed', async () => {

@@ -188,27 +188,10 @@ describe('execa starts the command, and the script of --on-lost', () => {
   });
 });
 
-describe('a folder holds at most fifteen files', () => {
-  const most = 15;
-  const folders = [...new Set(files.map((file) => path.dirname(file)))];
-  const countIn = (folder: string) => files.filter((file) => path.dirname(file) === folder).length;
-
-  it.each(folders)('%s', (folder) => {
-    expect(countIn(folder)).toBeLessThanOrEqual(most);
-  });
-});
-
 describe('every file', () => {
-  /** One row for each setting. */
-  const tables = ['config/keys.ts', 'config/options.ts', 'ctl/verb-table.ts'];
-
-  it.each([...sources])(
-    '%s opens with a paragraph, and is short enough to be one thing',
-    (file, text) => {
-      expect(text).toMatch(/^\/\/ .{20,}/);
-      if (!tables.includes(file)) expect(text.split('\n').length).toBeLessThan(300);
-    },
-  );
+  it.each([...sources])('%s opens with a paragraph', (_, text) => {
+    expect(text).toMatch(/^\/\/ .{20,}/);
+  });
 
   it('of lock, redis, run and programs is in docs/architecture.md', () => {
     const map = readFileSync(path.join(root, '../docs/architecture.md'), 'utf8');

@@ -49,6 +49,12 @@ describe('links', () => {
   });
 });
 
+it.each([...docs, ...others])('%s names the check beside the installation by npm', (page) => {
+  const text = read(page);
+  if (!text.includes('npm install --global redlock-run')) return;
+  expect(text).toContain('redlockctl doctor');
+});
+
 describe('an index has every page', () => {
   it('docs/README.md', () => {
     const pages = docs.filter((file) => path.dirname(file) === 'docs' && file !== 'docs/README.md');

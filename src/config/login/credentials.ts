@@ -3,7 +3,7 @@
 // the top level, which apply to all masters. A field that is given twice for one master (in its URL
 // and beside it) is an error.
 
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../../redis/address.ts';
 import { ConfigError, fileError, ValueError } from '../../text/errors.ts';
@@ -12,6 +12,7 @@ import type { Given, Layer, ScalarKey, TlsKey } from '../keys.ts';
 import type { MasterEntry, TlsEntry } from '../schema.ts';
 import { readTextFile } from '../text-file.ts';
 import { readPositiveDuration } from '../values.ts';
+import type { Warn } from '../warning.ts';
 import { PasswordCommand, PasswordFile, passwordIn } from './password-source.ts';
 
 /** A value, with what an error about it begins with and where its relative paths start. */
@@ -48,7 +49,7 @@ function fieldsOf(entry: TlsEntry | undefined, base: string, subject: string): T
  * What TLS needs, without keys that are not given.
  * @throws ConfigError when a file cannot be read, or does not hold what it should
  */
-async function readTls(fields: TlsFields, subject: string): Promise<TlsOptions> {
+async function readTls(fields: TlsFields, subject: string, warn: Warn): Promise<TlsOptions> {
   const { caFile, certFile, keyFile, servername } = fields;
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const why = 'only one of certFile and keyFile: a client certificate needs both';
@@ -57,6 +58,8 @@ async function readTls(fields: TlsFields, subject: string): Promise<TlsOptions> 
   const [ca, cert, key] = await Promise.all(
     [caFile, certFile, keyFile].map((field) => field && readText(field)),
   );
+  if (keyFile !== undefined)
+    warnIfExposed(resolve(keyFile.base, keyFile.text), 'private key', warn);
   const { isAuthority, isCertificate, isKey, isPair } = await import('./pem.ts');
   const refuse = (field: Field | undefined, why: string) => {
     throw new ConfigError(`${field?.subject}: ${quoted(field?.text ?? '')}: ${why}`);
@@ -94,9 +97,6 @@ export interface DefaultLogin extends Secret {
   readonly sources: Readonly<Record<string, string>>;
 }
 
-/** Takes a warning: one line about a setting that works, but should be corrected. */
-export type Warn = (line: string) => void;
-
 export interface DefaultLoginPlaces {
   /** In the order of precedence. */
   readonly layers: readonly Layer[];
@@ -132,10 +132,10 @@ export async function readDefaultLogin(
     warn,
   );
   const ownFields = fieldsOf(tls?.entry, base, tls?.subject ?? '');
-  const own = tls === null ? undefined : await readTls(ownFields, tls.subject);
+  const own = tls === null ? undefined : await readTls(ownFields, tls.subject, warn);
   const [variable] = Object.values(tlsVariables);
   const shared =
-    variable === undefined ? own : await readTls({ ...ownFields, ...tlsVariables }, 'tls');
+    variable === undefined ? own : await readTls({ ...ownFields, ...tlsVariables }, 'tls', warn);
   const source = variable?.source ?? tls?.subject.replace(/: tls$/, '');
   return {
     ...(user === undefined ? {} : { username: notEmpty(user.text, user.subject) }),
@@ -186,14 +186,16 @@ export async function logIn(
   if (hasOwn && address.password !== undefined)
     throw twice(`${subject}.password`, 'in the url too');
   const user = username ?? address.username ?? standard.username;
-  const secret = hasOwn ? own : address.password !== undefined ? {} : secretOf(standard);
+  const inherited = address.password === undefined ? secretOf(standard) : {};
+  const secret = hasOwn ? own : inherited;
   const filled = { ...address, ...secret, ...(user === undefined ? {} : { username: user }) };
   if (address.tls === undefined) {
     if (entry.tls === undefined) return filled;
     throw new ConfigError(`${subject}.tls: ${address.name}: not a TLS address (write rediss://)`);
   }
   if (entry.tls === undefined) return { ...filled, tls: { ...standard.sharedTls } };
-  const tls = await readTls(fieldsOf(entry.tls, base, `${subject}.tls`), `${subject}.tls`);
+  const name = `${subject}.tls`;
+  const tls = await readTls(fieldsOf(entry.tls, base, name), name, warn);
   return { ...filled, tls: { ...standard.tls, ...tls } };
 }
 
@@ -233,15 +235,24 @@ function readTtlOf({ text, subject }: Field): number {
 async function readPasswordFile({ text: file, base, subject }: Field, warn: Warn): Promise<Secret> {
   const path = resolve(base, file);
   const text = await readText({ text: file, base, subject });
-  const status = statSync(path);
-  // Read permission for a group may be intended, as for the secrets of a container; for all users
-  // it is a mistake.
-  if ((status.mode & 0o004) !== 0)
-    warn(`${path}: holds a password and is readable by others (chmod 600 it)`);
+  const status = warnIfExposed(path, 'password', warn);
   const password = notEmpty(passwordIn(text), `${subject}: ${quoted(file)}`);
   // A pipe, as <(...) of a shell is, can be read once only.
   if (!status.isFile()) return { password };
   return { password, passwordSource: new PasswordFile(path, password) };
+}
+
+/**
+ * Read permission for a group may be intended, as for the secrets of a container; for all users it
+ * is a mistake.
+ */
+function warnIfExposed(path: string, what: string, warn: Warn): Stats {
+  const status = statSync(path);
+  if ((status.mode & 0o004) !== 0) {
+    const message = `holds a ${what} and is readable by others`;
+    warn({ kind: 'exposed-secret', file: path, message, advice: 'chmod 600 it' });
+  }
+  return status;
 }
 
 function twice(subject: string, where: string): ConfigError {

@@ -3,7 +3,8 @@
 // may be a warning or unknown, but never an error. *Note:* it takes a real lock of its own name on
 // every master for a moment, because nothing less shows that a run would work.
 
-import { fitted, renderTable } from '../../cli/rows.ts';
+import type { Tone, TonedLine } from '../../cli/colour.ts';
+import { fittedLines, renderTable, toned } from '../../cli/rows.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
@@ -31,6 +32,7 @@ import {
   reachable,
 } from './findings.ts';
 import { freezeFindings, freezesCheck } from './freezes.ts';
+import { listFindings, listsCheck } from './list-findings.ts';
 import { masterCheckNames, masterFindings } from './master-findings.ts';
 
 /** What the checks of the masters together, of this machine and of the configuration look at. */
@@ -55,7 +57,13 @@ const setChecks: Readonly<Record<string, (seen: Seen) => Assessment>> = {
 const reachableCheck = 'reachable';
 
 /** Every name that a finding can have. */
-const checkNames = [...Object.keys(setChecks), reachableCheck, ...masterCheckNames, freezesCheck];
+const checkNames = [
+  ...Object.keys(setChecks),
+  reachableCheck,
+  ...masterCheckNames,
+  listsCheck,
+  freezesCheck,
+];
 
 /**
  * The names of the checks that are accepted: `--accept mode --accept hosts`, `--accept mode hosts`
@@ -81,7 +89,7 @@ function acceptedChecks({ operands, textsOf }: VerbArguments): ReadonlySet<strin
 }
 
 export async function doctor(call: Call): Promise<number> {
-  const { args, settings, clock, processes, print, columns } = call;
+  const { args, settings, clock, processes, print, printLines, columns } = call;
   const accepted = acceptedChecks(args);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
@@ -100,13 +108,11 @@ export async function doctor(call: Call): Promise<number> {
       const answer = { check: reachableCheck, master, ...reachable(isFailed(fact) ? fact : null) };
       return isFailed(fact) ? [answer] : [answer, ...masterFindings(master, fact, around)];
     }),
+    ...listFindings(facts, around.isMarked && settings.differingMasters !== 'ignore', clock.now()),
     ...(await freezesOf(call, query)),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
-  print(
-    args.has('--json')
-      ? jsonLine({ worst: worstOf(findings), findings })
-      : renderFindings(findings, columns),
-  );
+  if (args.has('--json')) print(jsonLine({ worst: worstOf(findings), findings }));
+  else printLines(renderFindings(findings, columns));
   const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
   if (has('error')) return exitCode.config;
   const isOpen = ({ check, grade }: Finding) => grade !== 'ok' && !accepted.has(check);
@@ -136,18 +142,25 @@ async function freezesOf(call: Call, query: MasterQuery): Promise<Finding[]> {
   return freezeFindings(query, settings.masterTimeoutMs, repair);
 }
 
+const tones: Readonly<Record<Grade, Tone>> = {
+  error: 'bad',
+  warning: 'doubtful',
+  unknown: 'doubtful',
+  ok: 'good',
+};
+
 /**
- * Problems first, with reason and remedy; then a table of what is ok. Ends with a newline.
- * `columns`: the width of the terminal; null: none.
+ * Problems first, with reason and remedy; then a table of what is ok. `columns`: the width of the
+ * terminal; null: none.
  */
 export function renderFindings(
   findings: readonly Finding[],
   columns: number | null = null,
-): string {
+): TonedLine[] {
   const groups = merged(findings);
   const problems = groups
     .filter(({ grade }) => grade !== 'ok')
-    .map((group) => renderProblem(group, columns));
+    .map((group) => problemLines(group, columns));
   const fine = groups
     .filter(({ grade }) => grade === 'ok')
     .map(({ check, masters, message }) => {
@@ -160,12 +173,13 @@ export function renderFindings(
   const counts = grades.map((grade) =>
     countLine(grade, findings.filter((finding) => finding.grade === grade).length),
   );
-  const parts = [
+  const [head, ...rows] = toned(renderTable(['CHECK', 'MASTER', 'RESULT'], fine), 'plain');
+  const parts: TonedLine[][] = [
     ...problems,
-    fitted(renderTable(['CHECK', 'MASTER', 'RESULT'], fine), columns),
-    fitted(`${counts.join(', ')}\n`, columns),
-  ];
-  return parts.filter((part) => part !== '').join('\n');
+    fittedLines(head ? [{ ...head, tone: 'head' }, ...rows] : [], columns),
+    fittedLines(toned(counts.join(', '), tones[worstOf(findings)]), columns),
+  ].filter((part) => part.length > 0);
+  return parts.flatMap((part, at) => (at === 0 ? part : [...toned('\n', 'plain'), ...part]));
 }
 
 /** "no errors", "1 warning", "2 unknown", "22 ok" */
@@ -201,17 +215,17 @@ function merged(findings: readonly Finding[]): Group[] {
     );
 }
 
-function renderProblem(
+function problemLines(
   { check, grade, masters, message, why, fix }: Group,
   columns: number | null,
-): string {
-  const lines = [
-    `${grade}: ${check}: ${masters.length === 0 ? '' : `${masters.join(', ')}: `}${message}`,
+): TonedLine[] {
+  const which = masters.length === 0 ? '' : `${masters.join(', ')}: `;
+  const told = [
+    ...toned(`${grade}: ${check}: ${which}${message}`, tones[grade]),
+    ...(why === null ? [] : toned(`  why: ${why}`, 'plain')),
   ];
-  if (why !== null) lines.push(`  why: ${why}`);
-  const text = fitted(lines.join('\n'), columns);
   // A command is left whole, so that it can be copied.
-  return fix === null ? `${text}\n` : `${text}\n  fix: ${fix}\n`;
+  return [...fittedLines(told, columns), ...(fix === null ? [] : toned(`  fix: ${fix}`, 'plain'))];
 }
 
 function worstOf(findings: readonly Finding[]): Grade {

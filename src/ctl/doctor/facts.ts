@@ -2,12 +2,16 @@
 // that refuse INFO or CONFIG are common (managed services), so null must never count as ok.
 
 import type { Clock } from '../../lock/ports.ts';
+import { usualDriftFactor } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
+import { scripts } from '../../redis/calls/scripts.ts';
 import { mostBytes } from '../../redis/connection/client.ts';
 import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
 import type { ServerIdentity } from '../../redis/identity.ts';
+import { markKeyOf } from '../../redis/keys.ts';
+import { parseLists, type UsedList } from '../../redis/master-lists.ts';
 import type { LockObserver } from '../../redis/observer.ts';
 import { as, decimal, readReply, tuple } from '../../redis/replies.ts';
 import { testMaster } from '../../redis/self-test.ts';
@@ -99,8 +103,8 @@ export interface ClockRate {
   readonly least: number;
 }
 
-/** A rate below this is no matter: half of the drift allowance. */
-export const tolerableRate = 0.005;
+/** A rate below this is harmless: half of the drift allowance. */
+export const tolerableRate = usualDriftFactor / 2;
 
 /**
  * From readings in their order. null: the clock was set in between. A clock that was set shows
@@ -124,8 +128,11 @@ function rateBetween(first: ClockReading, last: ClockReading): ClockRate {
   return { rate, least: Math.sign(rate) * Math.max(0, Math.abs(rate) - doubt) };
 }
 
-/** `forMs`: for how long it has stood by the master's clock; null: there is none. */
+/** Its mark; null: there is none. */
 export interface MarkFact {
+  readonly id: string | null;
+  /** By our clock, and for how long it has stood by the master's. */
+  readonly since: number | null;
   readonly forMs: number | null;
 }
 
@@ -159,6 +166,8 @@ export interface MasterFacts {
   readonly clockReadings: readonly ClockReading[];
   /** Its mark under the prefix; null: it was not asked for, or is not shown. */
   readonly mark: MarkFact | null;
+  /** Which hosts have used which lists of masters; null: it was not asked for, or is not shown. */
+  readonly lists: readonly UsedList[] | null;
   /** Why the master could not keep a lock; null: it could. */
   readonly refusal: Failed | null;
 }
@@ -216,16 +225,29 @@ async function examine(
     roundTripsMs,
     clockReadings,
     mark: markFactOf(identity, clock),
+    lists: await listsOn(connection, settings, clock),
   };
 }
 
 function markFactOf({ mark }: ServerIdentity, clock: Clock): MarkFact | null {
-  return mark && { forMs: mark.id === null ? null : clock.now() - mark.since };
+  if (mark === null || mark.id === null) return mark && { id: null, since: null, forMs: null };
+  return { ...mark, id: mark.id, forMs: clock.now() - mark.since };
+}
+
+/** Of all hosts: a run gets one for each list. */
+async function listsOn(
+  connection: Connection,
+  { prefix, differingMasters }: CtlSettings,
+  clock: Clock,
+): Promise<MasterFacts['lists']> {
+  if (differingMasters === 'ignore') return null;
+  const reply = await connection.eval(scripts.lists, [markKeyOf(prefix)], '', '');
+  return parseLists(reply, clock.now());
 }
 
 type Told = Omit<
   MasterFacts,
-  'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'mark' | 'refusal'
+  'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'mark' | 'lists' | 'refusal'
 >;
 
 async function tell(connection: Connection, identity: ServerIdentity): Promise<Told> {

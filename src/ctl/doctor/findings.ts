@@ -4,6 +4,7 @@
 // that does not tell whether it evicts may evict. *Note:* only addresses tell whether masters share
 // a host; two names of one host count as two hosts.
 
+import type { ConfigWarning } from '../../config/warning.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
 import { endpointOf, type MasterAddress } from '../../redis/address.ts';
@@ -68,9 +69,7 @@ const ok = (message: string): Assessment => ({ grade: 'ok', message, why: null, 
 export function reachable(failed: Failed | null): Assessment {
   if (failed === null) return ok('reached');
   const why = 'it does not vote: the quorum has to come from the others';
-  // Of some failures the message ends with what to do, in parentheses.
-  const [, message = '', told] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(failed.message) ?? [];
-  const fix = failed.advice ?? told ?? 'check that it runs and can be reached from here';
+  const { message, advice: fix = 'check that it runs and can be reached from here' } = failed;
   return { grade: 'error', message, why, fix };
 }
 
@@ -162,20 +161,19 @@ export function duplicates(facts: readonly (MasterFacts | Failed)[]): Assessment
   };
 }
 
-/** Permissions of files with passwords, from the warnings of reading the configuration. */
-export function configFile(path: string | null, minorWarnings: readonly string[]): Assessment {
-  const exposed = minorWarnings.flatMap(
-    (line) => /^(.*): holds a password and is readable by others/.exec(line)?.[1] ?? [],
-  );
+/** Permissions of files with secrets, from the warnings of reading the configuration. */
+export function configFile(
+  path: string | null,
+  minorWarnings: readonly ConfigWarning[],
+): Assessment {
+  const exposed = minorWarnings.filter(({ kind }) => kind === 'exposed-secret');
   if (exposed.length === 0)
     return ok(path === null ? 'no configuration file' : `${path}: shows no password to others`);
   const why = 'every user of this machine could read the password and end locks';
   return {
     grade: 'error',
-    message: exposed
-      .map((file) => `${file}: holds a password and is readable by others`)
-      .join('; '),
+    message: exposed.map(({ file, message }) => `${file}: ${message}`).join('; '),
     why,
-    fix: `chmod 600 ${exposed.join(' ')}`,
+    fix: `chmod 600 ${exposed.map(({ file }) => file).join(' ')}`,
   };
 }

@@ -10,15 +10,12 @@ import type { SeenFreeze } from '../../redis/snapshot.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import { holderLine } from '../../text/lines.ts';
 import { type PastAct, pastActsOf } from '../history/run-history.ts';
-import type { MasterQuery } from '../master-query.ts';
+import { allLines, type MasterQuery } from '../master-query.ts';
 import { recordAct } from '../people/person.ts';
 import type { Finding } from './findings.ts';
 
 /** By master, its freeze; null: none; undefined: it does not answer. */
 type Seen = readonly (SeenFreeze | null | undefined)[];
-
-/** More lines than a master keeps of one lock. */
-const allLines = 1_500;
 
 /**
  * Findings about frozen locks; none where nothing is frozen. `repair`: sets what is missing, and

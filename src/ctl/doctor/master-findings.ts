@@ -5,6 +5,7 @@
 // clock that runs at another rate endangers locks. What a restart
 // forgets is in restart-findings.ts.
 
+import { usualDriftFactor } from '../../lock/quorum.ts';
 import { roughly } from '../../text/lines.ts';
 import { type MasterFacts, rateOf, tolerableRate } from './facts.ts';
 import {
@@ -55,10 +56,10 @@ export const clockRate: Check = ({ clockReadings }) => {
   if (measured === null)
     return ['unknown', 'its clock was set while it was watched', 'keys expire by it', 'try again'];
   if (Math.abs(least) < tolerableRate) return ['ok', 'its clock runs as fast as ours'];
-  const why =
-    'the drift allowance is one percent: beyond it a lock may expire before its holder stops';
+  const allowance = `the drift allowance is ${usualDriftFactor * 100}%`;
+  const why = `${allowance}: beyond it a lock may expire before its holder stops`;
   return [
-    Math.abs(least) < 0.01 ? 'warning' : 'error',
+    Math.abs(least) < usualDriftFactor ? 'warning' : 'error',
     message,
     why,
     'check its clock source; virtual machines need a paravirtual clock',

@@ -3,6 +3,7 @@
 // whether the data of the server is that of before. Pure.
 
 import { sameMomentMs } from '../../redis/identity.ts';
+import { uptimeErrorMs } from '../../redis/restart.ts';
 import { roughly } from '../../text/lines.ts';
 import type { MasterFacts } from './facts.ts';
 import { type Check, type Circumstances, grantConfig, grantInfo, redisCli } from './findings.ts';
@@ -25,8 +26,11 @@ export const mark: Check = (facts, circumstances) => {
   }
   const { forMs } = facts.mark;
   if (!isEmptied(facts, circumstances)) {
-    const since = forMs === null ? 'is marked by the next run' : `marked ${roughly(forMs)} ago`;
-    return ['ok', since];
+    if (forMs === null) return ['ok', 'is marked by the next run'];
+    const { oldestMarkMs } = circumstances;
+    const isYounger = oldestMarkMs - forMs > sameMomentMs;
+    const before = `: it was new, empty or down before (the oldest: ${roughly(oldestMarkMs)} ago)`;
+    return ['ok', `marked ${roughly(forMs)} ago${isYounger ? before : ''}`];
   }
   const isLost = circumstances.oldestMarkMs - (forMs ?? 0) > sameMomentMs;
   const what = isLost ? 'has lost its mark, or is new' : 'is new, or was emptied with the others';
@@ -40,13 +44,13 @@ export const mark: Check = (facts, circumstances) => {
 export const restart: Check = (facts, circumstances) => {
   const { isAppending, fsync, uptimeMs, address } = facts;
   const { restartGraceMs, isLocal } = circumstances;
-  if (isAppending && fsync === 'always')
-    return [
-      'ok',
-      isEmptied(facts, circumstances)
-        ? 'keeps every change from now on'
-        : 'keeps every change over a restart',
-    ];
+  if (isAppending && fsync === 'always') {
+    if (isEmptied(facts, circumstances)) return ['ok', 'keeps every change from now on'];
+    // Older than its last start: what it says about its disk has been shown.
+    const isShown = uptimeMs !== null && (facts.mark?.forMs ?? 0) > uptimeMs + uptimeErrorMs;
+    const what = 'keeps every change over a restart';
+    return ['ok', isShown ? `${what}, as its mark shows` : `says that it ${what}`];
+  }
   if (restartGraceMs > 0) {
     if (uptimeMs === null) {
       const why = 'the restart grace works only where the server tells since when it runs';

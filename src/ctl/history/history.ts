@@ -8,9 +8,10 @@ import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
+import { failureLine } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
-import { MasterQuery, pageSize } from '../master-query.ts';
+import { allLines, MasterQuery, pageSize } from '../master-query.ts';
 import {
   endOf,
   inOrder,
@@ -27,8 +28,6 @@ import { renderHtmlPage, renderTimeline } from './timeline.ts';
 
 /** How many runs are shown without --since. */
 const usualRuns = 50;
-/** More lines than a master keeps of one lock. */
-export const allLines = 1_500;
 
 export async function history({
   args,
@@ -57,7 +56,7 @@ export async function history({
   const acts = allActs.filter(({ at }) => isWhole || Date.parse(at) >= fromMs);
   const failures = query.failures();
   for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
+    if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
   }
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
   const summary = summaryOf(runs, all.length - runs.length, isPart);
@@ -78,7 +77,7 @@ export async function history({
     tell(summary);
   }
   if (!isWritten) return exitCode.output;
-  if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
+  if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   const answeredCount = failures.filter((failed) => failed === null).length;
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
@@ -166,7 +165,7 @@ function summaryOf(runs: readonly PastRun[], leftOut: number, isPart: boolean): 
   const sumOf = (some: readonly PastRun[]) => some.reduce((sum, { count }) => sum + count, 0);
   const missedCount = sumOf(runs.filter((run) => kindOf(run) === 'missed'));
   const runCount = sumOf(runs);
-  const count = runCount === 0 ? 'no runs' : runCount === 1 ? '1 run' : `${runCount} runs`;
+  const count = runCount === 1 ? '1 run' : `${runCount || 'no'} runs`;
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
   const older = isPart ? `${leftOut} and more` : leftOut;
   return `${count}${missed}${leftOut > 0 ? `; ${older} older left out (say --since)` : ''}`;

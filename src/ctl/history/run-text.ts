@@ -15,7 +15,7 @@ import { type PastAct, type PastHolder, type PastRun, startOf } from './run-hist
 export type Kind =
   | 'done'
   | 'failed'
-  | 'overdue'
+  | 'max-run'
   | 'stopped'
   | 'lost'
   | 'vanished'
@@ -26,7 +26,7 @@ export type Kind =
 export const kinds: Readonly<Record<Kind, string>> = {
   done: 'done',
   failed: 'failed',
-  overdue: 'ran too long',
+  'max-run': 'ran too long',
   stopped: 'told to stop',
   lost: 'lost the lock',
   vanished: 'end unknown',
@@ -40,9 +40,8 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
   switch (outcome) {
     case 'running':
     case 'lost':
-      return outcome;
     case 'max-run':
-      return 'overdue';
+      return outcome;
     case 'signal':
     case 'replaced':
     case 'stopped':
@@ -68,8 +67,8 @@ function endOfRun(run: PastRun): string {
       return `${kinds.missed}${howOften(run)}: ${whyMissed(run)}`;
     case 'failed':
       return run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`;
-    case 'overdue':
-      return `${kinds.overdue}: stopped by --max-run`;
+    case 'max-run':
+      return `${kinds['max-run']}: stopped by --max-run`;
     case 'stopped':
       if (run.stoppedBy !== null) return `${kinds.stopped} by ${personLine(run.stoppedBy)}`;
       return run.outcome === 'replaced'
@@ -104,12 +103,7 @@ function actLineOf({ act, note }: PastAct): string {
 }
 
 function whyMissed({ outcome, blocker }: PastRun): string {
-  const held =
-    blocker === null
-      ? ''
-      : isMode(blocker.token ?? '')
-        ? modeLine(blocker.token ?? '')
-        : `${blocker.label === freezeLabel ? 'frozen' : 'held'} by ${describe(blocker)}`;
+  const held = blocker === null ? '' : heldLine(blocker);
   switch (outcome) {
     case 'busy':
       return held || 'others were first';
@@ -126,6 +120,12 @@ function whyMissed({ outcome, blocker }: PastRun): string {
     default:
       return printable(outcome, 40);
   }
+}
+
+function heldLine(blocker: PastHolder): string {
+  const { label, token } = blocker;
+  if (isMode(token ?? '')) return modeLine(token ?? '');
+  return `${label === freezeLabel ? 'frozen' : 'held'} by ${describe(blocker)}`;
 }
 
 function describe({ kind, user, host, pid, label, since, token, ...reason }: PastHolder): string {

@@ -121,7 +121,8 @@ function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNa
   );
   const what = printable(withNames ? run.name : run.label, 40);
   const isInside = kind === 'done' && what.length * charPx + 8 <= endX - acquiredX;
-  const whole = kind === 'done' ? (isInside || withNames ? what : '') : `${what}: ${reasonOf(run)}`;
+  const whatDone = isInside || withNames ? what : '';
+  const whole = kind === 'done' ? whatDone : `${what}: ${reasonOf(run)}`;
   const edge = kind === 'missed' ? endX + markPx : endX;
   const start = kind === 'missed' ? Math.min(beganX, endX - markPx) : beganX;
   const [roomRight, roomLeft] = [right - edge - gapPx, start - gapPx - scale.x(scale.fromMs)];
@@ -130,9 +131,15 @@ function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNa
   const text =
     isInside || whole.length <= mostChars ? whole : printable(whole, Math.max(0, mostChars - 3));
   const widthPx = isInside ? 0 : gapPx + text.length * charPx;
+  const outsideX = isRight ? edge + gapPx : start - gapPx;
   return {
-    ...{ run, kind, beganX, acquiredX, endX, text },
-    textX: isInside ? acquiredX + 4 : isRight ? edge + gapPx : start - gapPx,
+    run,
+    kind,
+    beganX,
+    acquiredX,
+    endX,
+    text,
+    textX: isInside ? acquiredX + 4 : outsideX,
     anchor: isRight ? ('start' as const) : ('end' as const),
     from: isRight ? start : start - widthPx,
     to: (isRight ? edge + widthPx : edge) + gapPx,

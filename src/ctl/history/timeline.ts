@@ -42,7 +42,7 @@ const colours: Readonly<
   wait: ['#8c959f', '#7d8590'],
   done: ['#1a7f64', '#2ea988'],
   failed: ['#c4590a', '#f0883e'],
-  overdue: ['#8250df', '#b083f0'],
+  'max-run': ['#8250df', '#b083f0'],
   stopped: ['#57606a', '#8b949e'],
   lost: ['#a40e26', '#ff7b72'],
   vanished: ['#bc4c00', '#db6d28'],

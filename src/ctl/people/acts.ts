@@ -89,15 +89,15 @@ export interface Asked {
 }
 
 /**
- * stopped: a quorum shows none of them. held: the time was up. deaf: no holder listens, on a
+ * stopped: a quorum shows none of them. held: the time was up. unheard: no holder listens, on a
  * quorum. no-quorum: too few masters answer.
  */
-export type AskingOutcome = 'stopped' | 'held' | 'deaf' | 'no-quorum';
+export type AskingOutcome = 'stopped' | 'held' | 'unheard' | 'no-quorum';
 
 /** The pause between two looks, and between two requests. */
 const everyMs = { look: 200, ask: 1_000 };
 /** How long a holder may take to listen: it begins to some moments after its command. */
-const deafAfterMs = 3_000;
+const unheardAfterMs = 3_000;
 
 /** The holders that can be asked: runs of redlock-run that have not ended. */
 export function askable(
@@ -150,7 +150,7 @@ export async function askToStop(
     if (isOver) return 'held';
     const isUnheard = holders.every(({ token }) => !heard.has(token));
     const isAnswered = votes.every(({ gone, shown }) => shown + gone >= quorum);
-    if (isUnheard && isAnswered && passedMs >= deafAfterMs) return 'deaf';
+    if (isUnheard && isAnswered && passedMs >= unheardAfterMs) return 'unheard';
     await query.pause(everyMs.look);
   }
 }

@@ -7,7 +7,7 @@ import { parseFreeze, renderFreeze } from '../../lock/people.ts';
 import { parseValue } from '../../lock/value.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
-import { holderLine } from '../../text/lines.ts';
+import { failureLine, holderLine } from '../../text/lines.ts';
 import { parseDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
 import type { VerbArguments } from '../command-line.ts';
@@ -171,8 +171,8 @@ function told({ args, print, tell }: Call, name: string, answer: Answer): number
 }
 
 function noQuorum(query: MasterQuery): Omit<Answer, 'message'> {
-  const isUnfit = query.failures().some((failure) => failure?.cause === 'unfit');
-  const code = isUnfit ? exitCode.config : exitCode.unreachable;
+  const isMisconfigured = query.failures().some((failure) => failure?.cause === 'misconfigured');
+  const code = isMisconfigured ? exitCode.config : exitCode.unreachable;
   return { outcome: 'no-quorum', code, token: null };
 }
 
@@ -180,7 +180,7 @@ function whyNot(query: MasterQuery): string {
   const why = query
     .failures()
     .flatMap((failure, at) =>
-      failure ? [`${query.observers[at]?.name}: ${failure.message}`] : [],
+      failure ? [`${query.observers[at]?.name}: ${failureLine(failure)}`] : [],
     );
   return why.join('; ');
 }

@@ -26,12 +26,20 @@ interface Stopped {
 
 const usualWaitMs = 60_000;
 
+const failingWords: Readonly<Record<StopOutcome, string>> = {
+  free: 'free',
+  stopped: 'stopped',
+  held: 'held',
+  unheard: 'not heard',
+  'no-quorum': 'no quorum',
+};
+
 export async function stop(call: Call): Promise<number> {
   const name = call.args.operands[0] ?? '';
   const { outcome, message, code } = await attempt(call, name);
   if (call.args.has('--json')) call.print(jsonLine({ name, outcome, message }));
   else if (code === exitCode.ok) call.print(`${outcome}: ${quoted(name)}: ${message}\n`);
-  else call.tell(`${outcome.replace('-', ' ')}: ${quoted(name)}: ${message}`);
+  else call.tell(`${failingWords[outcome]}: ${quoted(name)}: ${message}`);
   return code;
 }
 
@@ -42,13 +50,13 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const lock = lockStateOf(name, reports);
-  if (lock.state === 'unknown' || lock.state === 'unfit')
+  if (lock.state === 'unknown' || lock.state === 'misconfigured')
     return { outcome: 'no-quorum', message: headlineOf(lock), code: codeOf[lock.state] };
   if (codeOf[lock.state] === exitCode.ok || lock.holders.length === 0)
-    return { outcome: 'free', message: 'free: nothing to stop', code: exitCode.ok };
+    return { outcome: 'free', message: 'nothing to stop', code: exitCode.ok };
   const holders = askable(lock, reports);
-  const deaf = lock.holders.find(({ token }) => !holders.some((one) => one.token === token));
-  if (deaf !== undefined) return cannotHear(deaf);
+  const unheard = lock.holders.find(({ token }) => !holders.some((one) => one.token === token));
+  if (unheard !== undefined) return cannotHear(unheard);
   for (const holder of lock.holders) tell(`asking: ${quoted(name)}: ${describe(holder)}`);
   for (const { token } of holders) await recordAct(query, name, actLine('stop', by, token));
   const beganAt = clock.now();
@@ -65,7 +73,7 @@ function told(outcome: AskingOutcome, elapsedMs: number): Stopped {
       const why = `asked, and still held after ${after}`;
       return { outcome, message: `${why} (wait longer with -w)`, code: exitCode.busy };
     }
-    case 'deaf': {
+    case 'unheard': {
       const why = `the holder does not hear: it is cut off, dead, or of an older version`;
       const advice = 'redlockctl break takes the lock away';
       return { outcome, message: `${why} (${advice})`, code: exitCode.busy };
@@ -81,7 +89,7 @@ function cannotHear(holder: Holder): Stopped {
   const described = describe(holder);
   const why = holder.endedAt === null ? 'cannot be asked' : 'its run has ended, the lock is kept';
   const message = `${why}: ${described} (redlockctl break takes the lock away)`;
-  return { outcome: 'deaf', message, code: exitCode.busy };
+  return { outcome: 'unheard', message, code: exitCode.busy };
 }
 
 function waitIn(text: string | null): number | null {

@@ -4,29 +4,60 @@
 
 import { randomBytes } from 'node:crypto';
 import { HolderChannel, type Listen } from '../../lock/people.ts';
-import type { Clock } from '../../lock/ports.ts';
+import type { Clock, LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
 import { type HolderRecord, parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
+import type { MasterAddress } from '../../redis/address.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
+import { differenceLine, type OwnList } from '../../redis/master-lists.ts';
+import { MastersWatch } from '../../redis/masters-watch.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
-import { failuresLine, holderLine } from '../../text/lines.ts';
+import { busyLine, failuresLine, holderLine } from '../../text/lines.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call, CtlSettings } from '../call.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
 
 /** A Redlock with connections of its own, which `close` ends. */
+interface OpenedRedlock extends Pick<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {
+  readonly listen: Listen;
+  readonly close: () => void;
+}
+
+/** For a new lock: lists of masters are compared, and a difference is told. */
 export async function openRedlock(
+  { settings, clock, holderRecord }: Pick<Call, 'settings' | 'clock' | 'holderRecord'>,
+  tell: (text: string) => void,
+): Promise<OpenedRedlock> {
+  const addresses = await addressesOf(settings);
+  const names = addresses.map(({ name }) => name);
+  const watch = new MastersWatch(settings, holderRecord().host, names, clock);
+  const report = (event: LockEvent) => {
+    if (event.kind === 'masters-differ') tell(`warning: ${differenceLine(event)}`);
+    else watch.see(event, report);
+  };
+  const { masters, ...opened } = openOn(addresses, settings, clock, watch.ownList);
+  return { ...opened, servers: watch.serversOf(masters), report };
+}
+
+/** For a lock that stands: it is not taken, so no lists are compared. */
+export async function openStanding(settings: CtlSettings, clock: Clock) {
+  return openOn(await addressesOf(settings), settings, clock, null);
+}
+
+function openOn(
+  addresses: readonly MasterAddress[],
   settings: CtlSettings,
   clock: Clock,
-): Promise<{ redlock: Redlock; listen: Listen; close: () => void }> {
+  ownList: OwnList | null,
+) {
   const registry = new ServerRegistry();
-  const masters = (await addressesOf(settings)).map(
-    (address) => new RedisMaster(address, { ...settings, ownList: null }, registry, clock),
+  const masters = addresses.map(
+    (address) => new RedisMaster(address, { ...settings, ownList }, registry, clock),
   );
   const { masterTimeoutMs } = settings;
   const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});
@@ -34,14 +65,14 @@ export async function openRedlock(
     for (const master of masters) master.close();
   };
   const listen: Listen = (...asked) => new HolderChannel(masters, ...asked);
-  return { redlock, listen, close };
+  return { masters, redlock, listen, close };
 }
 
 export async function acquireLock(call: Call): Promise<number> {
-  const { args, settings, clock, print, interrupted } = call;
-  const { redlock, close } = await openRedlock(settings, clock);
+  const { args, print, tell, interrupted } = call;
+  const { close, ...opened } = await openRedlock(call, tell);
   const acquisition = await acquireOnce(
-    { redlock, ...partsOf(call, 'redlockctl') },
+    { ...opened, ...partsOf(call, 'redlockctl') },
     wantedBy(call),
     interrupted(),
   );
@@ -52,7 +83,10 @@ export async function acquireLock(call: Call): Promise<number> {
 }
 
 /** `label`: what the holder record shows without --label. */
-export function partsOf(call: Call, label: string): Omit<AcquireOnceParts, 'redlock'> {
+export function partsOf(
+  call: Call,
+  label: string,
+): Omit<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {
   const newToken = () => randomBytes(20).toString('base64url');
   return {
     clock: call.clock,
@@ -113,7 +147,7 @@ export function failed(
 ): number {
   switch (acquisition.kind) {
     case 'busy':
-      tell(`busy: ${quoted(name)}: ${blockerOf(acquisition)} (wait with -w)`);
+      tell(busyLine(quoted(name), blockerOf(acquisition), 'wait with -w'));
       return settings.conflictExitCode;
     case 'aborted':
       return exitCode.busy;

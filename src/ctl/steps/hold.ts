@@ -9,7 +9,7 @@ import type { Lease } from '../../lock/types.ts';
 import { parseValue } from '../../lock/value.ts';
 import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
-import type { Call, OwnerProcess } from '../call.ts';
+import { type Call, holderRoleName, type OwnerProcess } from '../call.ts';
 import { failed, holderOf, openRedlock, partsOf, ticketText, wantedBy } from './acquire.ts';
 import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
 
@@ -18,8 +18,6 @@ import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
 // confirms that to the daemon. *Invariant:* without that confirmation the daemon releases the lock:
 // a lock whose token nothing knows could not be released.
 
-/** The variable that makes this program the daemon: pid and start of the process it holds for. */
-const roleName = 'REDLOCK_RUN_HOLDER';
 /** The confirmation that the token has been printed. */
 const told = 'told';
 
@@ -33,7 +31,7 @@ export interface HolderRole {
 
 /** Starts the daemon and prints what it prints. Returns the exit code. */
 async function startInBackground(call: Call): Promise<number> {
-  const { program, processes, environment, print, flushed, tell, interrupted } = call;
+  const { program, processes, environment, print, flushed, stderr, interrupted } = call;
   const owner = ownerFor(call) ?? processes.caller();
   if (owner === null)
     throw new UsageError('hold: the process that called cannot be seen (name one by --while-pid)');
@@ -41,7 +39,7 @@ async function startInBackground(call: Call): Promise<number> {
     argv0: program.argv0,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...environment, [roleName]: `${owner.pid}:${owner.startedAt}` },
+    env: { ...environment, [holderRoleName]: `${owner.pid}:${owner.startedAt}` },
   });
   let handle = '';
   let errors = '';
@@ -59,14 +57,14 @@ async function startInBackground(call: Call): Promise<number> {
     holder.stdin.on('error', () => {});
     interrupted().addEventListener('abort', () => holder.stdin.end());
   });
-  if (code !== null) {
-    for (const line of errors.split('\n')) if (line !== '') tell(line.replace(/^redlockctl: /, ''));
-    return code;
+  if (code === null) {
+    print(handle);
+    await flushed();
+    await new Promise<void>((resolve) => holder.stdin.end(told, resolve));
   }
-  print(handle);
-  await flushed();
-  await new Promise<void>((resolve) => holder.stdin.end(told, resolve));
-  return exitCode.ok;
+  // What it has written before its token has come by now, too.
+  stderr.write(errors); // Whole lines: the daemon is this program.
+  return code ?? exitCode.ok;
 }
 
 /**
@@ -75,11 +73,11 @@ async function startInBackground(call: Call): Promise<number> {
  * @throws ConfigError where the variable is not what redlockctl writes
  */
 function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
-  const role = environment[roleName];
+  const role = environment[holderRoleName];
   if (role === undefined) return null;
   const [, pid, startedAt] = /^(\d+):(\d+)$/.exec(role) ?? [];
   if (pid === undefined)
-    throw new ConfigError(`${roleName}: ${quoted(role)}: is for redlockctl alone (unset it)`);
+    throw new ConfigError(`${holderRoleName}: ${quoted(role)}: is for redlockctl alone (unset it)`);
   const abandoned = new AbortController();
   const confirmed = new Promise<boolean>((resolve) => {
     let received = '';
@@ -116,22 +114,29 @@ function ownerFor({ args, processes }: Call): OwnerProcess | null {
 const label = 'redlockctl hold';
 
 export async function hold(call: Call): Promise<number> {
-  const { args, settings, clock, holderRecord, environment, processes, print, tell, interrupted } =
-    call;
+  const { args, settings, holderRecord, environment, processes, print, tell, interrupted } = call;
   const role = holderRole(environment);
   if (role === null && args.has('--background')) return startInBackground(call);
   const owner = role?.owner ?? ownerFor(call);
   const name = args.operands[0] ?? '';
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
-  const { redlock, listen, close } = await openRedlock(settings, clock);
+  // Of a daemon nothing is read any more when its token has been printed.
+  let isRead = true;
+  const { close, ...opened } = await openRedlock(call, (line) => {
+    if (isRead) tell(line);
+  });
   const { masterTimeoutMs } = settings;
-  const parts = { redlock, ...partsOf(call, label), masterTimeoutMs, listen };
+  const own = partsOf(call, label);
+  const forPid = owner === null ? {} : { forPid: owner.pid };
+  const record = () => ({ ...own.holderRecord(), ...forPid });
+  const parts = { ...opened, ...own, holderRecord: record, masterTimeoutMs };
   const isWanted = () => owner === null || processes.isThere(owner);
   const kept = await holdLock(parts, wantedBy(call), {
     isWanted,
     ended,
     handOver: async (lease) => {
       print(ticketText(call, lease, { pid: holderRecord().pid }));
+      isRead = role === null;
       return role === null || role.handOver();
     },
     recordOf: settings.hasHistory ? recordBy(call) : () => null,

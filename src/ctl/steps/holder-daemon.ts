@@ -100,7 +100,6 @@ async function keep(
     { extendEveryMs, masterTimeoutMs, reserveMs: 0 },
     {
       ...parts,
-      report: () => {},
       onLost: () => lost.abort(),
       onStopAsked: () => stopped.abort(),
       onBug: (found) => {

@@ -3,10 +3,12 @@
 // the simulator runs it as it is. Each step but the first reads the lock, because masters compare
 // the whole value, of which the token is only a part.
 
-import type { Clock, Random } from '../../lock/ports.ts';
+import assert from 'node:assert/strict';
+import { acquire, type IdentifiedServer } from '../../lock/acquire.ts';
+import type { Clock, Random, Report } from '../../lock/ports.ts';
 import { quorumOf, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
-import { alone, type Sharing } from '../../lock/types.ts';
+import { alone, type Claim, type Sharing } from '../../lock/types.ts';
 import { type HolderRecord, newClaim } from '../../lock/value.ts';
 import { type Acquisition, waitForLock } from '../../lock/wait.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
@@ -17,6 +19,9 @@ import type { MasterQuery } from '../master-query.ts';
 
 export interface AcquireOnceParts {
   readonly redlock: Redlock;
+  /** The masters of the lock; one that may not be in the list ends the step. */
+  readonly servers: readonly IdentifiedServer[];
+  readonly report: Report;
   readonly clock: Clock;
   readonly random: Random;
   /** A new token: never used before, and not to be guessed. */
@@ -38,24 +43,37 @@ export interface Wanted {
   readonly sharing: Sharing;
 }
 
-/** Waits for the lock. */
-export function acquireOnce(
+/** Waits for the lock, and for the masters to say what they are. */
+export async function acquireOnce(
   parts: AcquireOnceParts,
   wanted: Wanted,
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { redlock, clock, random, newToken, holderRecord, waiterIdOf = (id) => id } = parts;
+  const { servers, report } = parts;
   const { name, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing } = wanted;
   const waiting = {
     redlock,
     clock,
     random,
-    report: () => {},
+    report,
     newClaim: () =>
       newClaim({ resources: [name], ttlMs, isFenced, sharing }, newToken(), holderRecord()),
     waiterId: waiterIdOf(newToken()),
   };
-  return waitForLock(waiting, { waitMs, giveUpAfterMs, aborted });
+  const acquiring = {
+    clock,
+    report,
+    servers,
+    wait: (leftMs: number | null) =>
+      waitForLock(waiting, { waitMs: leftMs, giveUpAfterMs, aborted }),
+    release: (claim: Claim) => redlock.release(claim),
+    ready: async () => null,
+  };
+  const limits = { waitMs, aborted, reserveMs: 0, isIdentifying: true };
+  const acquisition = await acquire(acquiring, limits);
+  assert(acquisition.kind !== 'not-ready', 'a step needs nothing to be ready');
+  return acquisition;
 }
 
 // Whether the lock is still held with the token, by what the masters show, and for how long at

@@ -10,10 +10,10 @@ import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
-import { roughly } from '../../text/lines.ts';
+import { failureLine, roughly } from '../../text/lines.ts';
 import type { Call, CtlSettings } from '../call.ts';
-import { MasterQuery } from '../master-query.ts';
-import { openRedlock } from './acquire.ts';
+import { allLines, MasterQuery } from '../master-query.ts';
+import { openStanding } from './acquire.ts';
 import {
   type Access,
   type Answer,
@@ -25,9 +25,6 @@ import {
 
 // `check NAME --succeeded-within DUR` and `--max-skips N`: whether a job still runs, by the history
 // of its lock. It prints nothing when all is well, so that cron sends no mail.
-
-/** More lines than a master keeps of one lock. */
-const allLines = 1_500;
 
 /** What the masters know of a job. */
 export interface Past {
@@ -60,8 +57,8 @@ async function checkPast({ args, settings, clock, print, tell }: Call): Promise<
   query.close();
   const which = quoted(name);
   for (const [index, failed] of failures.entries())
-    if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
-  if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
+    if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
+  if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   const past = pastOf(histories);
   const { succeededAgoMs, skipCount, isKnown } = past;
   const finish = (outcome: string, line: string | null, code: number) => {
@@ -161,7 +158,7 @@ function accessTo(settings: CtlSettings, clock: Clock): Access {
   return {
     clock,
     query: () => MasterQuery.of(settings, clock),
-    redlock: () => openRedlock(settings, clock),
+    redlock: () => openStanding(settings, clock),
   };
 }
 

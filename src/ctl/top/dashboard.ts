@@ -2,12 +2,13 @@
 // Pure.
 
 import stringWidth from 'string-width';
+import type { TonedLine } from '../../cli/colour.ts';
 import { renderTable } from '../../cli/rows.ts';
 import { oneLine } from '../../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../../text/lines.ts';
 import { describeFreeze } from '../holdings.ts';
 import type { Holder, LockState } from '../lock-state.ts';
-import { together } from '../lock-text.ts';
+import { together, toneOf } from '../lock-text.ts';
 
 export interface MasterLine {
   readonly name: string;
@@ -24,14 +25,8 @@ export interface Dashboard {
   readonly locks: readonly LockState[];
   /** How many names are known, read or not. */
   readonly knownCount: number;
-}
-
-/** The colour of a line. */
-export type Tone = 'title' | 'head' | 'plain' | 'bad' | 'doubtful' | 'dim';
-
-export interface DashboardLine {
-  readonly text: string;
-  readonly tone: Tone;
+  /** How many locks are above the first one that is shown. */
+  readonly offset: number;
 }
 
 /** How many locks fit on a screen of so many rows, beside so many masters. */
@@ -40,13 +35,9 @@ export function roomFor(masterCount: number, rows: number): number {
 }
 
 /** At most `rows` lines, none wider than `columns`. */
-export function renderDashboard(
-  dashboard: Dashboard,
-  columns: number,
-  rows: number,
-): DashboardLine[] {
-  const { masters, quorum, knownCount, now } = dashboard;
-  const locks = inOrder(dashboard.locks).slice(0, roomFor(masters.length, rows));
+export function renderDashboard(dashboard: Dashboard, columns: number, rows: number): TonedLine[] {
+  const { masters, quorum, knownCount, offset, now } = dashboard;
+  const locks = inOrder(dashboard.locks).slice(offset, offset + roomFor(masters.length, rows));
   const waiting = dashboard.locks.reduce((sum, { queue }) => sum + queue.length, 0);
   const counts = `${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting`;
   const set = `${masters.length} masters, quorum ${quorum}`;
@@ -59,21 +50,45 @@ export function renderDashboard(
     locks.map((lock) => rowOf(lock, Math.floor(columns / 3), now.getTime())),
   );
   const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
-  const left = knownCount - locks.length;
-  const lines: DashboardLine[] = [
+  const shown = `${offset + 1} to ${offset + locks.length} of ${knownCount}`;
+  const hidden = `  ${shown}: arrows and page keys move (all: redlockctl list)`;
+  const lines: TonedLine[] = [
     { text: title, tone: 'title' },
     ...renderTable(['MASTER', 'ANSWER'], answers)
       .trimEnd()
       .split('\n')
       .slice(1)
-      .map((text, at): DashboardLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
+      .map((text, at): TonedLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
     { text: '', tone: 'plain' },
     { text: heading || 'no locks', tone: 'head' },
-    ...body.map((text, at): DashboardLine => ({ text, tone: toneOf(locks[at]) })),
+    ...body.map((text, at): TonedLine => ({ text, tone: toneOf[locks[at]?.state ?? 'free'] })),
     { text: '', tone: 'plain' },
-    { text: `${left > 0 ? `${left} more (redlockctl list)  ` : ''}q quits`, tone: 'dim' },
+    { text: `q quits${knownCount > locks.length ? hidden : ''}`, tone: 'dim' },
   ];
   return lines.slice(0, rows).map(({ text, tone }) => ({ text: cut(text, columns), tone }));
+}
+
+/** How far a key moves the list of locks. `room`: how many are shown at once; null: not at all. */
+export function movedBy(key: string, room: number): number | null {
+  switch (key) {
+    case '\x1b[A':
+    case '\x1bOA':
+      return -1;
+    case '\x1b[B':
+    case '\x1bOB':
+      return 1;
+    case '\x1b[5~':
+      return -room;
+    case '\x1b[6~':
+    case ' ':
+      return room;
+    case '\x1b[H':
+    case '\x1bOH':
+    case '\x1b[1~':
+      return Number.NEGATIVE_INFINITY;
+    default:
+      return null;
+  }
 }
 
 /** Most waiters first, then locks that are not simply held, then by name. */
@@ -105,12 +120,8 @@ function rowOf(
   nowMs: number,
 ): string[] {
   const [first] = holders;
-  const left =
-    (first === undefined && state !== 'frozen') || state === 'orphan'
-      ? ''
-      : remainingMs === null
-        ? 'for ever'
-        : roughly(remainingMs);
+  const isBarred = (first !== undefined || state === 'frozen') && state !== 'orphan';
+  const left = remainingMs === null ? 'for ever' : roughly(remainingMs);
   const longest = queue[0] === undefined ? '' : `${queue.length}, ${roughly(queue[0].waitedMs)}`;
   const votes = `${(state === 'frozen' ? freeze : first)?.votes ?? 0}/${masters}`;
   const holder = sharing === 'exclusive' ? describe(first) : together({ sharing, slots, holders });
@@ -118,7 +129,7 @@ function rowOf(
     cut(oneLine(name), nameWidth),
     state,
     votes,
-    left,
+    isBarred ? left : '',
     longest,
     heldFor(first ?? freeze, nowMs),
     [holder, ...(freeze ? [describeFreeze(freeze)] : [])].filter(Boolean).join('; '),
@@ -142,20 +153,6 @@ function describe(holder: Holder | undefined): string {
   }
   if (holder.kind !== 'string') return `another program: a ${holder.kind}`;
   return `another program: ${holder.token ?? 'a long value'}`;
-}
-
-function toneOf(lock: LockState | undefined): Tone {
-  switch (lock?.state) {
-    case 'held':
-    case 'frozen':
-      return 'plain';
-    case 'free':
-      return 'dim';
-    case 'orphan':
-      return 'doubtful';
-    default:
-      return 'bad';
-  }
 }
 
 function isSilent(master: MasterLine | undefined): boolean {

@@ -9,6 +9,9 @@ const leave = '\x1b[?25h\x1b[?1049l';
 const endings: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const numbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals send it for arrows
+const oneKey = /\x1b[[O][0-9;]*[A-Za-z~]|./gsu;
+
 export class Screen {
   readonly #input: ReadStream;
   readonly #output: WriteStream;
@@ -33,10 +36,10 @@ export class Screen {
     return this.#output.rows || 24;
   }
 
-  /** Calls back with each key, as the bytes that the terminal sends. */
+  /** Calls back with each key, as the bytes that the terminal sends: `q`, or `\x1b[B`. */
   onKey(call: (key: string) => void): void {
     this.#input.on('data', (data) => {
-      for (const key of String(data)) call(key);
+      for (const [key] of String(data).matchAll(oneKey)) call(key);
     });
   }
 

@@ -4,23 +4,17 @@
 // in turn, which takes minutes for ten thousand locks. q ends it at once, even while a frozen
 // master is awaited.
 
-import { Chalk } from 'chalk';
+import { painted, type TonedLine } from '../../cli/colour.ts';
 import { mayColour } from '../../cli/stderr.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
+import { failureLine } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
-import {
-  type DashboardLine,
-  inOrder,
-  type MasterLine,
-  renderDashboard,
-  roomFor,
-  type Tone,
-} from './dashboard.ts';
+import { inOrder, type MasterLine, movedBy, renderDashboard, roomFor } from './dashboard.ts';
 
 /** Locks that one step reads: as many as one request of MasterQuery. */
 const mostLooks = 100;
@@ -36,13 +30,15 @@ const start: Walk = { cursor: '0', isOfFreezes: false };
 
 export class Watch {
   readonly #query: MasterQuery;
+  readonly #pattern: string;
   readonly #walks: Walk[];
   readonly #locks = new Map<string, LockState | null>();
   /** The index of the next name among those that are not on the screen. */
   #next = 0;
 
-  constructor(query: MasterQuery) {
+  constructor(query: MasterQuery, pattern = '*') {
     this.#query = query;
+    this.#pattern = pattern;
     this.#walks = query.observers.map(() => start);
   }
 
@@ -69,7 +65,7 @@ export class Watch {
     return this.#query.observers.map(({ name }, at) => {
       const answer = answers[at];
       if (answer === undefined || isFailed(answer))
-        return { name, answer: { message: answer?.message ?? 'no answer' } };
+        return { name, answer: { message: answer ? failureLine(answer) : 'no answer' } };
       return { name, answer: { tripMs: answer.tripMs } };
     });
   }
@@ -81,8 +77,8 @@ export class Watch {
       // Frozen locks have keys of another form. They are walked through in turn with the others.
       const { cursor, isOfFreezes } = this.#walks[at] ?? start;
       const page = isOfFreezes
-        ? await observer.freezePage(cursor, '*', pageSize)
-        : await observer.page(cursor, '*', pageSize);
+        ? await observer.freezePage(cursor, this.#pattern, pageSize)
+        : await observer.page(cursor, this.#pattern, pageSize);
       if (isFailed(page)) return page;
       const tripMs = performance.now() - sentAt;
       const isOver = page.cursor === '0';
@@ -104,37 +100,48 @@ export class Watch {
 const everyMs = 1_000;
 const ctrlC = '\x03';
 
-export async function top({ settings, clock, openScreen }: Call): Promise<number> {
+export async function top({
+  args,
+  settings,
+  clock,
+  environment,
+  openScreen,
+}: Call): Promise<number> {
   if (openScreen === null)
     throw new UsageError(
       'top: no terminal (redlockctl list prints once, status --watch again and again)',
     );
   const query = await MasterQuery.of(settings, clock);
-  const watch = new Watch(query);
-  const paint = painter();
+  const watch = new Watch(query, args.operands[0]);
+  const paint = mayColour(true, environment) ? painted : ({ text }: TonedLine) => text;
   const screen = await openScreen();
   const quit = new AbortController();
   const quits = new Promise<null>((resolve) =>
     quit.signal.addEventListener('abort', () => resolve(null)),
   );
+  let offset = 0;
+  let masters: MasterLine[] | null = [];
+  const room = () => roomFor(query.observers.length, screen.rows);
+  const draw = (lines: readonly MasterLine[]) => {
+    const { locks, knownCount } = watch;
+    offset = Math.max(0, Math.min(offset, locks.length - room()));
+    const quorum = quorumOf(lines.length);
+    const board = { now: new Date(), masters: lines, quorum, locks, knownCount, offset };
+    screen.draw(renderDashboard(board, screen.columns, screen.rows).map(paint));
+  };
   screen.onKey((key) => {
-    if (key === 'q' || key === 'Q' || key === ctrlC) quit.abort();
+    if (key === 'q' || key === 'Q' || key === ctrlC) return quit.abort();
+    const by = movedBy(key, room());
+    if (by === null || !masters?.length) return;
+    offset += by;
+    draw(masters);
   });
   try {
-    let masters: MasterLine[] | null = [];
     while (!quit.signal.aborted) {
-      const room = roomFor(query.observers.length, screen.rows);
-      const onScreen = inOrder(watch.locks).slice(0, room);
+      const onScreen = inOrder(watch.locks).slice(offset, offset + room());
       masters = await Promise.race([watch.step(onScreen.map(({ name }) => name)), quits]);
       if (masters === null) break;
-      const dashboard = {
-        now: new Date(),
-        masters,
-        quorum: quorumOf(masters.length),
-        locks: watch.locks,
-        knownCount: watch.knownCount,
-      };
-      screen.draw(renderDashboard(dashboard, screen.columns, screen.rows).map(paint));
+      draw(masters);
       await clock.sleep(everyMs, quit.signal);
     }
   } finally {
@@ -142,17 +149,4 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
     query.close();
   }
   return exitCode.ok;
-}
-
-function painter(): (line: DashboardLine) => string {
-  const chalk = new Chalk(mayColour(true, process.env) ? {} : { level: 0 });
-  const paints: Readonly<Record<Tone, (text: string) => string>> = {
-    title: chalk.bold,
-    head: chalk.bold,
-    plain: (text) => text,
-    bad: chalk.red,
-    doubtful: chalk.yellow,
-    dim: chalk.dim,
-  };
-  return ({ text, tone }) => paints[tone](text);
 }

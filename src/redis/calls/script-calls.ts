@@ -112,7 +112,7 @@ function toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCa
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  const arrival = claim.preemptible === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
+  const arrival = claim.preemptible === 'replace' ? (claim.waiter?.arrivalUs ?? 0) : '';
   const args = [...holderArgs(claim, fence), arrival];
   return { script: textsFor(claim).extend, keys: keysIn(claim.resources, prefix), args };
 }

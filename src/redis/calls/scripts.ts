@@ -3,7 +3,7 @@
 // after the answer was lost, without harm.
 //
 // A line `-- @include <file>.lua` is replaced by that file. The lines from `-- @forms` to `-- @end`
-// do nothing for a claim that is exclusive and never yields, and those from `-- @history` for a
+// do nothing for a claim that is exclusive and not preemptible, and those from `-- @history` for a
 // request that leaves nothing in the history.
 
 import { luaFile } from './lua-file.ts';
@@ -37,8 +37,8 @@ export type Scripts = Readonly<Record<ScriptName, string>>;
 export const scripts = scriptsOf(luaFile);
 
 /**
- * The scripts for a claim that is exclusive and never yields, as nearly all are. A server reads and
- * hashes every byte of a script each time: half the bytes save a tenth of a lock cycle on one
+ * The scripts for a claim that is exclusive and not preemptible, as nearly all are. A server reads
+ * and hashes every byte of a script each time: half the bytes save a tenth of a lock cycle on one
  * master. Without these, `scripts` would be sent instead.
  */
 export const plainScripts = scriptsOf((name) =>

@@ -7,7 +7,15 @@
 import { Redis } from 'ioredis';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress, PasswordSource } from '../address.ts';
-import { failedBy, isFailed, isRefusedLogin, perhapsTls, silentTls } from '../errors.ts';
+import {
+  failedBy,
+  isFailed,
+  isRefusedLogin,
+  perhapsTls,
+  plainServer,
+  silentTls,
+} from '../errors.ts';
+import { speaksPlain } from './plain-server.ts';
 import { ReplyGuard } from './reply-guard.ts';
 
 /** A silent host delays a connection by no more than this; a refused connection fails at once. */
@@ -34,6 +42,8 @@ export interface OpenedClient {
   readonly ask: <Reply>(send: () => Promise<Reply>) => Promise<Reply>;
   /** Why a command failed with this error; if the connection has ended, why that ended. */
   readonly whyFailed: (error: unknown) => Failed;
+  /** A password was given, and the server has asked for none. */
+  readonly isLoginIdle: boolean;
 }
 
 /** The most bytes of one reply, by what is asked on a connection. */
@@ -85,14 +95,17 @@ export interface OpenOptions {
   readonly isRenewing: boolean;
 }
 
+/** A client that is lent has its own. */
+const noSecret: Pick<MasterAddress, 'passwordSource' | 'password'> = {};
+
 /** Connects and logs in. Never rejects. */
 export async function openClient(
   origin: Origin,
   { mostBytes, isRenewing }: OpenOptions,
 ): Promise<OpenedClient | Failed> {
   const isDuplicate = 'duplicate' in origin;
-  const source = isDuplicate ? undefined : origin.passwordSource;
-  const given = source ? await source.password() : isDuplicate ? undefined : origin.password;
+  const { passwordSource: source, password } = isDuplicate ? noSecret : origin;
+  const given = source ? await source.password() : password;
   if (isFailed(given)) return given;
   const client = isDuplicate
     ? origin.duplicate({ ...safe, ...plain })
@@ -100,6 +113,7 @@ export async function openClient(
   // The first error is the cause of those that follow.
   let cause: unknown = null;
   let isConnected = false;
+  let isPlainServer = false;
   client.on('error', (error) => {
     cause ??= error;
   });
@@ -111,6 +125,7 @@ export async function openClient(
   };
   const whyFailed = (error: unknown) => {
     if (guard.problem) return guard.problem;
+    if (isPlainServer) return plainServer;
     const { code } = (cause ?? {}) as { code?: string };
     if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
     const failure = failedBy(error, cause);
@@ -119,22 +134,35 @@ export async function openClient(
     const isMute = isConnected && !guard.hasBegun;
     return guard.lastError ?? (isPlain && isMute ? { ...failure, advice: perhapsTls } : failure);
   };
+  let isLoginIdle = false;
   const call: Call = (command, ...args) => ask(() => client.call(command, ...args));
   const enter = (password: string | undefined) =>
     inTime(client, [
       // A duplicate logs in by itself.
-      isDuplicate || password === undefined ? null : logIn(origin.username, password, call),
+      isDuplicate || password === undefined
+        ? null
+        : logIn(origin.username, password, call).then((isIdle) => {
+            isLoginIdle = isIdle;
+          }),
       // In another database our key would exclude no other client.
       origin.db === 0 ? null : ask(() => client.select(origin.db)),
     ]);
+  const connected = new AbortController();
+  if (!isDuplicate && origin.tls)
+    void speaksPlain(origin, connected.signal).then((isPlain) => {
+      isPlainServer = isPlain;
+      if (isPlain && client.status !== 'end') client.disconnect();
+    });
   try {
     await verifying(() => client.connect());
     isConnected = true;
+    connected.abort();
     if (source === undefined) await enter(given);
     else await enterAgain(source, given ?? '', enter);
     if (source && isRenewing && !isDuplicate) renewLater(client, source, origin.username, call);
-    return { client, ask, whyFailed };
+    return { client, ask, whyFailed, isLoginIdle };
   } catch (error) {
+    connected.abort();
     // A client that has ended would only set a timer, which keeps the program alive.
     if (client.status !== 'end') client.disconnect();
     return whyFailed(error);
@@ -199,12 +227,14 @@ function renewLater(
   client.once('end', () => clearTimeout(timer));
 }
 
-/** Logs in. A server that needs no password is no failure. */
-async function logIn(username: string | undefined, password: string, call: Call): Promise<void> {
+/** Logs in. Resolves with whether the server needs no password, which is no failure. */
+async function logIn(username: string | undefined, password: string, call: Call): Promise<boolean> {
   try {
     await call('AUTH', ...(username === undefined ? [password] : [username, password]));
+    return false;
   } catch (error) {
     if (!/no password is set|without any password configured/.test(String(error))) throw error;
+    return true;
   }
 }
 

@@ -47,6 +47,8 @@ export interface MarkQuestion {
 export class Connection {
   /** The server's identity; known before the reply to the first command. */
   readonly identity: Promise<ServerIdentity | Failed>;
+  /** A password was given, and the server has asked for none. */
+  readonly isLoginIdle: boolean;
   readonly #client: Redis;
   readonly #clock: Clock;
   /** When each unanswered request was sent, in the order of the requests and of the answers. */
@@ -59,10 +61,11 @@ export class Connection {
   #promotedAs: Promise<string | null> | null = null;
 
   private constructor(
-    { client, ask, whyFailed }: OpenedClient,
+    { client, ask, whyFailed, isLoginIdle }: OpenedClient,
     clock: Clock,
     questions: Questions,
   ) {
+    this.isLoginIdle = isLoginIdle;
     this.#client = client;
     this.#ask = ask;
     this.#whyFailed = whyFailed;
@@ -259,7 +262,7 @@ export class Connection {
 
   #failedBy(error: unknown): Failed {
     const failure = this.#whyFailed(error);
-    if (failure.cause === 'unfit') this.#rejection = failure;
+    if (failure.cause === 'misconfigured') this.#rejection = failure;
     if (failure.cause === 'connection') this.close();
     return failure;
   }

@@ -20,17 +20,13 @@ const carriageReturn = 0x0d;
 /** The first byte of the alert with which a TLS port answers plain text. */
 const tlsAlert = 0x15;
 
-const speaksTls = failed('denied', 'speaks TLS (write rediss://)');
+const speaksTls = failed('denied', 'speaks TLS', 'write rediss://');
 /** Its types, which no server sends to a client that has not asked for them. */
 const ofNewerProtocol = /^[_,#(=!~%>|]/;
-const unasked = {
-  ...failed('connection', 'it sent what was not asked for'),
-  advice: 'correct the port',
-};
-const tooLong = (what: string): Failed => ({
-  ...failed('connection', `a reply of more than ${what}`),
-  advice: 'look at what answers there: it is no master',
-});
+const unasked = failed('connection', 'it sent what was not asked for', 'correct the port');
+const noMaster = 'look at what answers there: it is no master';
+const tooLong = (what: string): Failed =>
+  failed('connection', `a reply of more than ${what}`, noMaster);
 /** The most that is kept of an error that came without a request. */
 const mostErrorBytes = 300;
 

@@ -1,11 +1,13 @@
 // Follows a primary by its sentinels: at each connection they are asked where it is. It is one
 // vote, and no independent master: what a failover has not replicated is forgotten.
 // *Note:* the connector of ioredis is not used: it asks one sentinel after the other, queues
-// commands, and believes a sentinel that is alone. Here all are asked at once, and what most of
-// them name counts. See https://redis.io/docs/latest/develop/reference/sentinel-clients/
+// commands, and believes a sentinel that is alone. Here all are asked at once, and what a majority
+// of those that are configured names counts: one that is cut off may name the old primary.
+// See https://redis.io/docs/latest/develop/reference/sentinel-clients/
 
 import type { Failed } from '../../lock/types.ts';
 import { quoted } from '../../text/foreign-text.ts';
+import { failureLine } from '../../text/lines.ts';
 import type { MasterAddress, SentinelHost } from '../address.ts';
 import { failed, isFailed } from '../errors.ts';
 import {
@@ -40,10 +42,10 @@ export async function openMaster(
 
 /** The same failure, with the server that it is about. */
 function about(which: string, { cause, message, advice }: Failed): Failed {
-  return { ...failed(cause, `${which}: ${message}`), ...(advice === undefined ? {} : { advice }) };
+  return failed(cause, `${which}: ${message}`, advice);
 }
 
-/** Asks all sentinels at once; resolves as soon as a majority of them name the same place. */
+/** Asks all sentinels at once; resolves when a majority of them name the same place. */
 function findPrimary(
   origin: MasterAddress,
   hosts: readonly SentinelHost[],
@@ -63,21 +65,39 @@ function findPrimary(
         }
         const answers = [...named.values()].sort((a, b) => b.count - a.count);
         const answeredCount = answers.reduce((sum, { count }) => sum + count, failures.length);
-        if (answeredCount === hosts.length) resolve(answers[0]?.position ?? noneOf(failures));
+        if (answeredCount === hosts.length) resolve(noMajority(answers, failures, hosts.length));
       });
     }
   });
 }
 
+function noMajority(
+  answers: readonly { readonly position: SentinelHost; readonly count: number }[],
+  failures: readonly Failed[],
+  hostCount: number,
+): Failed {
+  if (answers.length === 0) return noneOf(failures);
+  const named = answers.map(({ position, count }) => `${shown(position)} by ${count}`).join(', ');
+  const why = [
+    `too few of ${hostCount} sentinels name one primary: ${named}`,
+    ...messagesOf(failures),
+  ];
+  const advice = 'a majority of those that are configured has to; start the others';
+  return failed('connection', why.join(', '), advice);
+}
+
+function messagesOf(failures: readonly Failed[]): string[] {
+  return failures.map(({ message }) => message);
+}
+
 function noneOf(failures: readonly Failed[]): Failed {
   // Where any sentinel may still come to name one, it is worth trying again.
   const cause = failures.every((one) => one.cause === 'denied') ? 'denied' : 'connection';
-  const why = failures.map((one) => one.message).join(', ');
-  const failure = failed(cause, `no sentinel names a primary: ${why}`);
   // Those that are denied say themselves what to do.
-  return cause === 'denied'
-    ? failure
-    : { ...failure, advice: 'start them, or correct the addresses' };
+  const isDenied = cause === 'denied';
+  const why = failures.map((one) => (isDenied ? failureLine(one) : one.message)).join(', ');
+  const advice = isDenied ? undefined : 'start them, or correct the addresses';
+  return failed(cause, `no sentinel names a primary: ${why}`, advice);
 }
 
 async function askOne(
@@ -109,7 +129,7 @@ async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHo
   } catch (error) {
     const failure = opened.whyFailed(error);
     return /unknown command/i.test(failure.message)
-      ? failed('denied', 'is no sentinel (they listen on 26379, as a rule)')
+      ? failed('denied', 'is no sentinel', 'they listen on 26379, as a rule')
       : failure;
   } finally {
     clearTimeout(timeout);
@@ -119,7 +139,7 @@ async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHo
 
 function placeIn(reply: unknown, primary: string): SentinelHost | Failed {
   if (reply === null)
-    return failed('denied', `watches no primary ${quoted(primary)} (correct the name)`);
+    return failed('denied', `watches no primary ${quoted(primary)}`, 'correct the name');
   const [host, port]: unknown[] = Array.isArray(reply) ? reply : [];
   const isPlace = /^[\p{L}\p{N}._:-]{1,255}$/u.test(String(host)) && /^\d{1,5}$/.test(String(port));
   return isPlace

@@ -19,7 +19,7 @@
 -- wait, a free key is granted to the first of them only, and a waiter that is refused is entered. A
 -- free key whose first waiter was not woken, or has no subscriber, is announced to it anew, unless
 -- it has just asked for it. A freeze bars every new holder, and none that is there. A waiter that
--- wants the holder to yield is not entered then: it would have a holder stopped for nothing.
+-- wants the holder replaced is not entered then: it would have a holder stopped for nothing.
 
 local value, ttl, keep, id, arrival, mode, slot = unpack(ARGV, 1, 7)
 -- @include counter.lua
@@ -44,6 +44,7 @@ local isQuiet = isPlain and redis.call('EXISTS', KEYS[3], KEYS[5], KEYS[6]) == 0
 local set = isQuiet and redis.pcall('SET', KEYS[1], value, 'NX', 'PX', ttl)
 if not set or not set.ok then
   -- @include clock.lua
+  -- @include silence.lua
   -- @include queue.lua
   -- @include told.lua
   local count = #KEYS / 6
@@ -72,10 +73,10 @@ if not set or not set.ok then
   end
 
   -- @forms
-  -- A waiter of which only the newest is wanted removes the older ones from the queues, and wakes
+  -- A waiter that supersedes others removes the older ones from the queues, and wakes
   -- them, so that they end; where there is a newer one, it is told so. One that was just granted
   -- the lock counts as there for three seconds, so that those that it removed learn of it.
-  if has(id, 'newest') then
+  if has(id, 'supersede') then
     -- @include front.lua
     local newer, known = '', {}
     local function comes_after(since, other)
@@ -83,7 +84,7 @@ if not set or not set.ok then
     end
     for i = 1, count do
       for _, other in ipairs(waiters(i)) do
-        if other ~= id and has(other, 'newest') then
+        if other ~= id and has(other, 'supersede') then
           if comes_after(tonumber(redis.call('ZSCORE', queue(i), other)), other) then
             newer = other
           else
@@ -224,7 +225,7 @@ if not set or not set.ok then
     if repeated == '1' then pcall(remove_skip, KEYS[i * 5 - 4], host, run) end
     -- @end
     -- @forms
-    if has(id, 'newest') then
+    if has(id, 'supersede') then
       redis.call('ZADD', seen(i), now_ms(), 'served ' .. arrival .. ' ' .. id)
       redis.call('PEXPIRE', seen(i), #waiters(i) > 0 and keepQueueMs or silentMs)
     end

@@ -2,16 +2,16 @@
 --
 -- KEYS: as in acquire.lua.
 -- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mode, 6 slot,
---   7 our arrival, where we would give the lock up for a newer waiter, 0 where we never waited
---   ('': we never give it up).
--- Returns {1, seconds, microseconds, id of the newest waiter that wants it ('': none)} extended, at
---   this master's time; {0} another holder; {-1} missing. In both of the latter no holder
+--   7 our arrival, where a newer waiter may replace us, 0 where we never waited ('':
+--   none may).
+-- Returns {1, seconds, microseconds, id of the waiter that is to replace us ('': none)} extended,
+--   at this master's time; {0} another holder; {-1} missing. In both of the latter no holder
 --   changes. Where a counter is corrupt: an error, and the keys are extended all the same, so that
 --   they go on to keep others out.
 -- Atomic: a key could expire and be taken between the comparison and the PEXPIRE.
 --
 -- PEXPIRE and not SET: it works on a master that is out of memory. Where all slots are taken, only
--- the holder of the first is wanted: one is enough.
+-- the holder of the first is replaced: one is enough.
 
 local value, ttl, keep, fence, mode, slot, arrival = unpack(ARGV, 1, 7)
 -- @include clock.lua
@@ -40,19 +40,20 @@ else
   end
   -- @end
 end
-local wantedBy = ''
+local replacedBy = ''
 -- @forms
 if isAsked then
+  -- @include silence.lua
   -- @include queue.lua
   for i = 1, #KEYS / 5 do
     for _, other in ipairs(waiters(i)) do
       local isInTheWay = mode ~= 'shared' or not has(other, 'shared')
       local isNewer = tonumber(redis.call('ZSCORE', queue(i), other)) > tonumber(arrival)
-      if isInTheWay and isNewer and has(other, 'replace') then wantedBy = other end
+      if isInTheWay and isNewer and has(other, 'replace') then replacedBy = other end
     end
   end
 end
 -- @end
 -- @include counter.lua
 -- @include raise.lua
-return {1, tonumber(now()[1]), tonumber(now()[2]), wantedBy}
+return {1, tonumber(now()[1]), tonumber(now()[2]), replacedBy}

@@ -3,9 +3,10 @@
 --
 -- KEYS: 1 the mark, a hash; of each host a field `list:<host>`: when it was written, in ms since
 --   1970 by this server, and the list.
--- ARGV: 1 our host; 2 the list to write for it, '': none; they are only read.
+-- ARGV: 1 our host, '': those of all hosts are read; 2 the list to write for it, '': none.
 -- Returns {host, for how many ms it has stood, list} of the youngest field of each list, and that
---   of our host; 1: written; 0: there is no mark, or the user or the server does not allow it.
+--   of our host, or of all; 1: written; 0: there is no mark, or the user or the server does not
+--   allow it.
 -- Atomic: what is removed to make room must be the oldest.
 
 -- @include clock.lua
@@ -26,7 +27,7 @@ table.sort(entries, function(a, b) return a[2] < b[2] end)
 if list == '' then
   local seen, found = {}, {}
   for at, entry in ipairs(entries) do
-    if at <= mostHosts and (entry[1] == host or not seen[entry[3]]) then
+    if at <= mostHosts and (host == '' or entry[1] == host or not seen[entry[3]]) then
       seen[entry[3]], found[#found + 1] = true, entry
     end
   end

@@ -17,8 +17,7 @@
 -- @include endings.lua
 -- @end
 local mostValueBytes = 4096
--- As in queue.lua.
-local silentMs = 3000
+-- @include silence.lua
 local count = #KEYS / 7
 local room = 900000 - count * 5 * mostValueBytes / 4
 local function cut(text)

@@ -1,4 +1,4 @@
--- Part of other scripts, after clock.lua.
+-- Part of other scripts, after clock.lua and silence.lua.
 -- The wait queue of resource `i`: a sorted set of waiters by arrival, and one of the same waiters
 -- by their last sign of life, in ms. A waiter without a sign of life for silentMs is removed,
 -- and so is at once one that has no subscriber: if it lives, its next request puts it back in its
@@ -8,10 +8,11 @@
 -- waiters(i): the others, in order.
 -- position(i, id): how many of them are before this one; nil where it is none of them.
 -- see(i, id, arrival): enters a waiter, or notes its sign of life.
--- has(id, trait): whether a waiter's id, `<traits>:<random>:<pid>@<host>`, names this trait.
+-- has(id, trait): whether a waiter's id, `<traits>:<random>:<pid>@<host>`, names this trait. Ids of
+-- an older version have `newest` for `supersede`.
 -- wake(channel, id): wakes a waiter over its own channel; false where it has no subscriber.
 
-local silentMs, keepQueueMs, mostDropped = 3000, 10000, 1000
+local keepQueueMs, mostDropped = 10000, 1000
 local function queue(i) return KEYS[i * 5 - 2] end
 local function seen(i) return KEYS[i * 5 - 1] end
 local function forget(i, id)
@@ -63,7 +64,7 @@ local function position(i, id)
   end
 end
 local function has(id, trait)
-  local traits = string.match(id, '^([^:]*):')
-  return traits and string.find(',' .. traits .. ',', ',' .. trait .. ',', 1, true) ~= nil
+  local traits = string.gsub(string.match(id, '^([^:]*):') or '', 'newest', 'supersede')
+  return string.find(',' .. traits .. ',', ',' .. trait .. ',', 1, true) ~= nil
 end
 local function wake(channel, id) return redis.call('PUBLISH', channel .. id, '') > 0 end

@@ -59,7 +59,7 @@ local function retain(key)
 end
 -- What comes once and never again, such as a container or a run that was killed, is pushed out by
 -- the next one, the oldest first. `form` finds its time.
-local mostFacts = 100
+local mostLines, mostFacts = 1000, 100
 local function put_fact(key, field, known, text)
   grow(key, (text and units(text) or 0) - (known and units(known) or 0))
   if text then
@@ -97,7 +97,7 @@ end
 local function record_run(key, line, isSuccess)
   local entry = text_of(now_ms()) .. ' ' .. line
   grow(key, units(entry))
-  if redis.call('LPUSH', runs_of(key), entry) > 1000 then
+  if redis.call('LPUSH', runs_of(key), entry) > mostLines then
     grow(key, -units(redis.call('RPOP', runs_of(key))))
   end
   if isSuccess == '1' then redis.call('HSET', facts_of(key), 'success', text_of(now_ms())) end

@@ -74,6 +74,7 @@ for i = 1, count do
 end
 if not isWaited then return code end
 -- @include clock.lua
+-- @include silence.lua
 -- @include queue.lua
 -- @include front.lua
 for i = 1, count do

@@ -15,6 +15,7 @@ redis.call('DEL', KEYS[6])
 -- @include clock.lua
 -- @include record.lua
 if line ~= '' then pcall(record_run, KEYS[1], line, '') end
+-- @include silence.lua
 -- @include queue.lua
 -- @include front.lua
 if redis.call('EXISTS', KEYS[3]) == 1 then wake_front(1, channel, '', 0) end

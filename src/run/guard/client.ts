@@ -12,6 +12,7 @@ import { keepApart, OtherChildren } from '../processes/own-children.ts';
 import type { ChildExit } from '../supervisor.ts';
 import { GuardProcess, type GuardSupply } from './guard-process.ts';
 import { GuardedCommand } from './guarded-command.ts';
+import { after, within } from './patience.ts';
 import type {
   Answer,
   Deadlines,
@@ -24,8 +25,6 @@ import type {
 /** Before the start: how long a guard may take to answer, and to its first request. */
 const answerMs = 2_000;
 const startMs = 4_000;
-/** A timer that is later by so much says that this process did not run meanwhile. */
-const stallMs = 100;
 /**
  * So many guards in a row may die before each has answered and run for `stableMs`: guards that die
  * at once protect nothing.
@@ -201,29 +200,3 @@ const neverStarted: Child = {
   kill: () => Promise.resolve([]),
   countAlive: () => Promise.resolve(0),
 };
-
-/**
- * Calls back when so many ms have passed in which this process ran, and what had arrived by then is
- * read. Returns the function that ends that.
- */
-function within(limitMs: number, onOver: () => void): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let isEnded = false;
-  const wait = (ms: number) => {
-    const dueAt = performance.now() + ms;
-    timer = setTimeout(() => {
-      const lateMs = performance.now() - dueAt;
-      if (lateMs > stallMs) wait(Math.min(lateMs, limitMs));
-      else setImmediate(() => isEnded || onOver());
-    }, ms).unref();
-  };
-  wait(limitMs);
-  return () => {
-    isEnded = true;
-    clearTimeout(timer);
-  };
-}
-
-function after(durationMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
-}

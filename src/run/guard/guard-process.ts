@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { startOwn } from '../processes/own-children.ts';
 import { isRunnable, processEntry } from '../processes/process-table.ts';
 import type { ProcessId } from '../processes/process-tree.ts';
+import { after } from './patience.ts';
 import {
   type Answer,
   answerDescriptor,
@@ -25,6 +26,9 @@ export const frugal = ['--v8-pool-size=0'];
 
 /** What Node was started with must apply to the guard too: its libraries, the time of day. */
 const inherited = /^(PATH$|LD_|DYLD_|FAKETIME)/;
+
+/** Under Plug'n'Play of Yarn this names the loader, without which no package is found. */
+const inheritedUnderPnp = new RegExp(`${inherited.source}|^NODE_OPTIONS$`);
 
 /** An executable file and the arguments that make it a guard. */
 export interface GuardProgram {
@@ -132,7 +136,8 @@ export class GuardProcess {
       else onMessage(message);
     };
     if (this.#process === null) return;
-    pipeOf(this.#process, answerDescriptor)?.setEncoding('utf8').on('data', eachMessage(take));
+    const read = eachMessage<FromGuard>(take, () => this.kill());
+    pipeOf(this.#process, answerDescriptor)?.setEncoding('utf8').on('data', read);
   }
 
   /** Resolves with the answer, however late; null: see dropRequests(). */
@@ -169,13 +174,10 @@ export class GuardProcess {
   }
 }
 
-function after(durationMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
-}
-
 /** As little as possible: CI systems that kill by a marker in the environment must not find it. */
 function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(ours).filter(([name]) => inherited.test(name)));
+  const names = process.versions.pnp === undefined ? inherited : inheritedUnderPnp;
+  return Object.fromEntries(Object.entries(ours).filter(([name]) => names.test(name)));
 }
 
 function pipeOf(guard: ChildProcess, descriptor: number): Duplex | undefined {

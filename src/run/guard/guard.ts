@@ -3,6 +3,7 @@
 // effect.
 
 import type { Clock } from '../../lock/ports.ts';
+import { killingMsOf } from '../processes/kill-all.ts';
 import type { Signal } from '../supervisor.ts';
 
 export interface GuardSettings {
@@ -15,6 +16,8 @@ export interface Guarded {
   stop(signal: Signal): void;
   kill(): Promise<unknown>;
   countAlive(): number;
+  /** About how many there are. */
+  size(): number;
 }
 
 /** The interval between two counts of processes that were sent the stop signal. */
@@ -35,6 +38,8 @@ export class Guard {
   #stopAt = Number.NEGATIVE_INFINITY;
   #killAt = Number.NEGATIVE_INFINITY;
   #hasBegun = false;
+  /** SIGKILL comes so much before its deadline, by the number of processes at the last stop. */
+  #killingMs = 0;
 
   constructor(settings: GuardSettings, guarded: Guarded, clock: Clock, onStopping: () => void) {
     this.#settings = settings;
@@ -67,6 +72,16 @@ export class Guard {
     await this.#end();
   }
 
+  /**
+   * Sends the signal to all processes, unless there are so many that they have to be killed now.
+   */
+  stop(signal: Signal): boolean {
+    this.#killingMs = killingMsOf(this.#guarded.size());
+    const hasTime = this.#clock.now() < this.#killAt - this.#killingMs;
+    if (hasTime) this.#guarded.stop(signal);
+    return hasTime;
+  }
+
   /** The run is over: nothing is stopped or killed any more. */
   finish(): void {
     this.#finished.abort();
@@ -88,10 +103,12 @@ export class Guard {
   }
 
   async #end(): Promise<void> {
-    const killAt = this.#clock.now() + this.#settings.graceMs;
-    this.#guarded.stop(this.#settings.stopSignal);
-    const isEmpty = () => this.#guarded.countAlive() === 0;
-    await this.#reach(() => (isEmpty() ? 0 : Math.min(killAt, this.#killAt)), lookMs);
+    const graceEndsAt = this.#clock.now() + this.#settings.graceMs;
+    if (this.stop(this.#settings.stopSignal)) {
+      const killAt = () => Math.min(graceEndsAt, this.#killAt - this.#killingMs);
+      const isEmpty = () => this.#guarded.countAlive() === 0;
+      await this.#reach(() => (isEmpty() ? 0 : killAt()), lookMs);
+    }
     if (this.#finished.signal.aborted) return;
     await this.#guarded.kill();
   }

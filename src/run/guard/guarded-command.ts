@@ -6,13 +6,16 @@
 
 import { type Child, type Ended, exitOf } from '../child.ts';
 import type { GuardEnd } from '../ports.ts';
+import { onEndedChild } from '../processes/ended-children.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
+import { killingMsOf } from '../processes/kill-all.ts';
 import type { Libc } from '../processes/libc.ts';
 import { type OtherChildren, reapOrphans } from '../processes/own-children.ts';
 import type { ProcessTree } from '../processes/process-tree.ts';
 import { SeenTree } from '../processes/seen-tree.ts';
 import type { ChildExit, Signal } from '../supervisor.ts';
 import type { GuardProcess } from './guard-process.ts';
+import { after, soon } from './patience.ts';
 import {
   type Answer,
   type Deadlines,
@@ -27,8 +30,6 @@ import { GuardWatch } from './watch.ts';
 /** The shares of grace and margin after which redlock-run no longer waits for the guard. */
 const shareOfTime = 10;
 const leastWithinMs = 50;
-/** The guard may have acted in the last moment: its answer is read within so long. */
-const readMs = 50;
 /** A count that is not answered for so long is made here. */
 const countMs = 2_000;
 /** How long a guard may take to end by SIGKILL before it counts as one that does not. */
@@ -37,8 +38,6 @@ const endMs = 1_000;
 const lookMs = 50;
 /** So many looks at no process in a row: a living guard would have told of the end. */
 const emptyLookCount = 5;
-/** The interval at which orphans are reaped, which are ours as the first process of a container. */
-const reapMs = 1_000;
 
 export interface GuardedParts {
   readonly guard: GuardProcess;
@@ -58,7 +57,7 @@ export class GuardedCommand implements Child {
   readonly hasNamespace: boolean;
   readonly #parts: GuardedParts;
   readonly #watch: GuardWatch;
-  readonly #reaping: NodeJS.Timeout;
+  readonly #endReaping: () => void;
   #resolveStarted: (pid: number | undefined) => void = () => {};
   #resolveExited: (exited: Exited) => void = () => {};
   #resolveKilled: (unkillable: readonly number[]) => void = () => {};
@@ -78,7 +77,7 @@ export class GuardedCommand implements Child {
 
   constructor(parts: GuardedParts) {
     this.#parts = parts;
-    const { guard, plan, libc, readingsNow } = parts;
+    const { guard, plan, readingsNow } = parts;
     this.hasNamespace = plan.hasNamespace;
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve;
@@ -95,17 +94,12 @@ export class GuardedCommand implements Child {
       guard,
       isStarting: () => this.#isStarting,
       isDeadlineNear: () => this.#isDeadlineNear(),
+      onLook: () => this.#reap(),
       onSilent: () => void this.#silent(),
     });
-    this.#reaping = setInterval(() => {
-      if (this.#isLeft) return;
-      parts.others.note(() => this.#hasGuard);
-
-      reapOrphans(libc, this.#pid ?? undefined);
-    }, reapMs);
+    this.#endReaping = onEndedChild(() => this.#reap());
     const answer = guard.ask({ kind: 'start', plan });
     void answer.then((given) => this.#answered(given));
-    void this.#watch.expect(answer);
     void guard.ended.then(() => this.#leave());
   }
 
@@ -117,11 +111,11 @@ export class GuardedCommand implements Child {
   }
 
   setDeadlines(deadlines: Deadlines): void {
+    this.#watch.expectAnswers();
     const answer = this.#parts.guard.ask(deadlines);
     void answer.then((confirmed) => {
       if (confirmed) this.#confirmed = deadlines;
     });
-    void this.#watch.expect(answer);
   }
 
   /** The deadlines under which the command is started. */
@@ -133,7 +127,7 @@ export class GuardedCommand implements Child {
   end(): void {
     this.#isLeft = true;
     this.#watch.end();
-    clearInterval(this.#reaping);
+    this.#endReaping();
     if (this.#looking) clearInterval(this.#looking);
   }
 
@@ -155,7 +149,16 @@ export class GuardedCommand implements Child {
       this.#isStoppedHere = true;
       this.#actHere();
     }
-    this.#left().stop(signal);
+    if (this.#hasTimeToStop()) this.#left().stop(signal);
+    else void this.#left().kill();
+  }
+
+  /** Whether there are not so many processes that they have to be killed now. */
+  #hasTimeToStop(): boolean {
+    if (this.#confirmed === null) return true;
+    const { readings, killInMs } = this.#confirmed;
+    const leftMs = killInMs - mostMsSince(readings, this.#parts.readingsNow());
+    return leftMs > killingMsOf(this.#left().size());
   }
 
   async countAlive(): Promise<number> {
@@ -181,6 +184,14 @@ export class GuardedCommand implements Child {
   #until(ofMs: number): { readings: Readings; withinMs: number } {
     const withinMs = Math.max(leastWithinMs, ofMs / shareOfTime);
     return { readings: this.#parts.readingsNow(), withinMs };
+  }
+
+  /** Reaps the orphans that are ours as the first process of a container, and notes the others. */
+  #reap(): void {
+    if (this.#isLeft) return;
+    const { libc, others } = this.#parts;
+    others.note(() => this.#hasGuard);
+    reapOrphans(libc, this.#pid ?? undefined);
   }
 
   get #hasGuard(): boolean {
@@ -240,7 +251,7 @@ export class GuardedCommand implements Child {
     if (this.#isStarting) return guard.kill();
     if (this.#hasExited) return;
     this.#looking ??= setInterval(() => {
-      emptyCount = this.#left().countAlive() === 0 ? emptyCount + 1 : 0;
+      emptyCount = this.#left().seemsEnded() ? emptyCount + 1 : 0;
       if (emptyCount >= emptyLookCount) this.#ended({ kind: 'unknown-exit' }, 0);
     }, lookMs);
   }
@@ -277,19 +288,4 @@ export class GuardedCommand implements Child {
     const readings = this.#parts.readingsNow();
     this.#resolveExited({ kind: 'exited', exit, readings, leftCount });
   }
-}
-
-/** null: it has not come within so many ms and a moment. */
-async function soon<Result>(awaited: Promise<Result>, withinMs: number): Promise<Result | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => setImmediate(() => resolve(null)), withinMs + readMs);
-  });
-  const result = await Promise.race([awaited, late]);
-  clearTimeout(timer);
-  return result;
-}
-
-function after(durationMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
 }

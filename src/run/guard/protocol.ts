@@ -119,16 +119,36 @@ function differences(then: Readings, now: Readings): number[] {
 
 /**
  * Takes text piece by piece and calls back for each message; an incomplete last line is dropped.
+ * A line that is no message is the end, as if the pipe were closed: `onBroken`, and nothing more.
  */
-export function eachMessage<Message>(
+export function eachMessage<Message extends ToGuard | FromGuard>(
   onMessage: (message: Message) => void,
+  onBroken: () => void,
 ): (text: string) => void {
   let rest = '';
+  let isBroken = false;
   return (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) onMessage(JSON.parse(line) as Message);
+    for (const line of lines) {
+      if (isBroken) return;
+      const message = messageIn(line);
+      if (message !== null) onMessage(message as Message);
+      else {
+        isBroken = true;
+        onBroken();
+      }
+    }
   };
+}
+
+function messageIn(line: string): ToGuard | FromGuard | null {
+  try {
+    const message = JSON.parse(line);
+    return typeof message?.kind === 'string' ? message : null;
+  } catch {
+    return null;
+  }
 }
 
 export function asLine(message: ToGuard | FromGuard): string {

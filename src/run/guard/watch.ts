@@ -1,6 +1,7 @@
-// Whether a guard stands still: its state is read once in ten seconds, and soon after a deadline
-// that it has not answered. A guard is never lost for being slow. *Note:* looks follow each other
-// by timers of this process, so time in which it did not run itself counts for nothing.
+// Whether a guard stands still: its state is read once in ten seconds, and where it has not
+// answered one deadline when the next is sent. A guard is never lost for being slow. *Note:* looks
+// follow each other by timers of this process, so time in which it did not run itself counts for
+// nothing.
 
 import type { GuardProcess } from './guard-process.ts';
 
@@ -9,8 +10,6 @@ const calmMs = 10_000;
 /** That at one that seems to stand still, and how many looks in a row must agree. */
 const doubtMs = 1_000;
 const doubtCount = 3;
-/** A deadline that is not answered for so long is worth a look. */
-const answerMs = 2_000;
 
 export interface WatchParts {
   readonly guard: GuardProcess;
@@ -18,6 +17,8 @@ export interface WatchParts {
   readonly isStarting: () => boolean;
   /** Whether the last deadline that it has confirmed has come. */
   readonly isDeadlineNear: () => boolean;
+  /** A look is about to be taken. */
+  readonly onLook: () => void;
   /** It stands still. Called once. */
   readonly onSilent: () => void;
 }
@@ -35,11 +36,9 @@ export class GuardWatch {
     this.#lookIn(calmMs);
   }
 
-  /** Looks soon if this request is not answered. */
-  async expect(answer: Promise<unknown>): Promise<void> {
-    const timer = setTimeout(() => this.#doubts > 0 || this.#lookIn(0), answerMs).unref();
-    await answer;
-    clearTimeout(timer);
+  /** To be called before a deadline is sent: looks at once if the one before is not answered. */
+  expectAnswers(): void {
+    if (this.#parts.guard.unanswered !== null && this.#doubts === 0) this.#lookIn(0);
   }
 
   end(): void {
@@ -57,7 +56,8 @@ export class GuardWatch {
 
   #look(): void {
     if (this.#isEnded) return;
-    const { guard, onSilent } = this.#parts;
+    const { guard, onLook, onSilent } = this.#parts;
+    onLook();
     const { unanswered } = guard;
     const isOwing = unanswered !== null && (unanswered === this.#unanswered || this.#doubts === 0);
     this.#doubts = this.#seemsStill(isOwing) ? this.#doubts + 1 : 0;

@@ -22,13 +22,18 @@ import {
   type Look,
   longestLooksMs,
   mostLooks,
+  sizeOf,
   type TakeLook,
   type Top,
   walk,
 } from './tree-look.ts';
+import { Unreaped } from './unreaped.ts';
 
 /** How many looks must agree: a list of children may omit an entry that changes at that moment. */
 const emptyLookCount = 3;
+
+/** During a look that kills: after each so many processes our own children are killed. */
+const crowdCount = 100;
 
 export interface KeptTreeParts {
   readonly libc: Libc;
@@ -46,11 +51,14 @@ export class KeptTree implements ProcessTree {
   #commandStatus: WaitStatus | null = null;
   #isCommandReaped = false;
   readonly #stopOnce: StopOnce;
+  readonly #unreaped = new Unreaped();
+  /** By seemsEnded() at its last call. */
+  #seen: ReadonlySet<string> = new Set();
 
   constructor(parts: KeptTreeParts) {
     this.#parts = parts;
     const look: TakeLook = (visit) => this.#look(visit);
-    this.#stopOnce = new StopOnce(parts.command, look, () => this.#tops());
+    this.#stopOnce = new StopOnce(parts.command, look, () => this.#walk());
   }
 
   /** The exit status of the command, where Node does not reap it; null: unknown so far. */
@@ -98,6 +106,25 @@ export class KeptTree implements ProcessTree {
     }
   }
 
+  seemsEnded(): boolean {
+    try {
+      const { keys, living } = this.#look();
+      const hasNew = !isWithin(keys, this.#seen);
+      this.#seen = keys;
+      return living.length === 0 && !hasNew;
+    } catch {
+      return false; // Unknown.
+    }
+  }
+
+  size(): number {
+    try {
+      return sizeOf(this.#tops());
+    } catch {
+      return 0; // Unknown.
+    }
+  }
+
   members(): readonly ProcessId[] {
     try {
       return this.#look().living.flatMap(({ entry }) => {
@@ -114,10 +141,27 @@ export class KeptTree implements ProcessTree {
   }
 
   kill(): Promise<readonly number[]> {
-    return killAll(
-      (visit) => this.#look(visit),
-      () => this.#parts.libc.hasChildren(),
-    );
+    const look: TakeLook = (visit = () => {}) => {
+      const killed = new Set<number>();
+      let count = 0;
+      return this.#look((found) => {
+        visit(found);
+        count += 1;
+        if (count % crowdCount === 0) this.#killChildren(killed);
+      });
+    };
+    return killAll(look, () => this.#parts.libc.hasChildren());
+  }
+
+  /**
+   * A child keeps its number until it is reaped, so it needs no look, and what it leaves becomes
+   * our child: so a crowd is killed in a moment, where looking at each would take seconds.
+   */
+  #killChildren(killed: Set<number>): void {
+    for (const pid of this.#children().reverse()) {
+      if (!killed.has(pid)) send(pid, 'SIGKILL');
+      killed.add(pid);
+    }
   }
 
   /**
@@ -128,13 +172,18 @@ export class KeptTree implements ProcessTree {
     const keys = new Set<string>();
     const living: Found[] = [];
     const { hasNamespace } = this.#parts.command;
-    for (const found of walk(this.#tops(), this.#parts.command.pid)) {
+    for (const found of this.#walk()) {
       keys.add(found.key);
       visit(found);
       if (!this.#isAlive(found)) continue;
       if (!hasNamespace || !holdsNamespace(found.pid)) living.push(found);
     }
     return { keys, living };
+  }
+
+  #walk(): Iterable<Found> {
+    const entryOf = (pid: number) => this.#unreaped.entryOf(pid);
+    return walk(this.#tops(), this.#parts.command.pid, entryOf);
   }
 
   /**
@@ -197,6 +246,7 @@ export class KeptTree implements ProcessTree {
   #tops(): readonly Top[] {
     const { guard } = this.#parts;
     const isThere = guard !== null && processEntry(guard.pid)?.startedAt === guard.startedAt;
+    this.#unreaped.look(isThere ? guard.pid : null);
     const below = isThere ? topsBelow(guard.pid) : [];
     return [...below, ...this.#children().map((pid) => ({ pid, parent: process.pid }))];
   }
@@ -216,14 +266,22 @@ function topsBelow(parent: number): readonly Top[] {
  * where this installation cannot
  */
 export function libcForTree(): Libc {
-  const cannot = 'guard: processes cannot be guarded here';
+  const found = findLibc();
+  if ('libc' in found) return found.libc;
+  const message = `guard: ${found.obstacle}`;
+  throw found.isIncomplete ? new ConfigError(message) : new RunError(message);
+}
+
+/** `isIncomplete`: it is the installation that lacks something, and not this machine. */
+export function findLibc(): { libc: Libc } | { obstacle: string; isIncomplete: boolean } {
+  const cannot = 'processes cannot be guarded here';
   const objection = objectionToTable();
-  if (objection) throw new RunError(`${cannot}: ${objection}`);
+  if (objection) return { obstacle: `${cannot}: ${objection}`, isIncomplete: false };
   try {
-    return loadLibc();
+    return { libc: loadLibc() };
   } catch (error) {
     const why = `the C library cannot be called: ${(error as Error).message.split('\n')[0]}`;
     const advice = 'npm install koffi shows why it is missing; or use the executable';
-    throw new ConfigError(`${cannot}: ${why} (${advice})`);
+    return { obstacle: `${cannot}: ${why} (${advice})`, isIncomplete: true };
   }
 }

@@ -62,6 +62,16 @@ export function isRunnable(pid: number): boolean {
   });
 }
 
+/**
+ * Linux: a text that stays the same as long as the first thread of the process has not run; null:
+ * it runs, waits for a processor, or is not there.
+ */
+export function pauseOf(pid: number): string | null {
+  const status = textOf(`/proc/${pid}/status`);
+  if (/^State:\tR/m.test(status)) return null;
+  return status.match(/^(non)?voluntary_ctxt_switches:\t\d+$/gm)?.join(' ') ?? null;
+}
+
 /** Linux: the pids of a process, from our PID namespace to its own. */
 export function namespacedPids(pid: number): number[] {
   const [, numbers = ''] = /^NSpid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`)) ?? [];

@@ -10,6 +10,13 @@ export interface ProcessTree {
   relay(signal: Signal): void;
   /** How many processes are alive, the command included. 0 only when that is certain. */
   countAlive(): number;
+  /**
+   * Looks once: no process is alive, and none is there that the last call of this has not seen. A
+   * chain of forks hides from one look, so several have to agree.
+   */
+  seemsEnded(): boolean;
+  /** About how many there are, those included that have ended: without a look at each. */
+  size(): number;
   /** The living processes, as far as they can be listed now. */
   members(): readonly ProcessId[];
   /** Sends the signal to each, and SIGCONT after it: a stopped process could not act on it. */

@@ -70,6 +70,14 @@ export class SeenTree implements ProcessTree {
     return this.#seen()?.length ?? 1;
   }
 
+  seemsEnded(): boolean {
+    return this.countAlive() === 0;
+  }
+
+  size(): number {
+    return this.countAlive();
+  }
+
   members(): readonly ProcessId[] {
     return (this.#seen() ?? []).map((pid) => ({ pid, startedAt: this.#known.get(pid) ?? 0 }));
   }

@@ -12,8 +12,6 @@ import {
   longestLooksMs,
   mostLooks,
   type TakeLook,
-  type Top,
-  walk,
 } from './tree-look.ts';
 
 /**
@@ -25,15 +23,15 @@ type StopState = 'due' | 'stopped' | 'spared';
 export class StopOnce {
   readonly #command: RunningCommand;
   readonly #look: TakeLook;
-  readonly #tops: () => readonly Top[];
+  readonly #walk: () => Iterable<Found>;
   readonly #stops = new Map<string, StopState>();
   #isGroupStopped = false;
 
-  /** `tops`: lists the uppermost processes of the tree. */
-  constructor(command: RunningCommand, look: TakeLook, tops: () => readonly Top[]) {
+  /** `walk`: finds the processes of the tree one after the other. */
+  constructor(command: RunningCommand, look: TakeLook, walk: () => Iterable<Found>) {
     this.#command = command;
     this.#look = look;
-    this.#tops = tops;
+    this.#walk = walk;
   }
 
   /**
@@ -75,7 +73,7 @@ export class StopOnce {
   /** Notes what exists before the group is signalled, unless that takes too long. */
   #noteBeforeStop(): void {
     const endAt = performance.now() + longestLooksMs;
-    for (const { key, entry } of walk(this.#tops(), this.#command.pid)) {
+    for (const { key, entry } of this.#walk()) {
       this.#stops.set(key, entry !== null && this.#isInGroup(entry) ? 'stopped' : 'due');
       if (performance.now() > endAt) return this.#stops.clear();
     }

@@ -2,10 +2,13 @@
 // it. Such a look takes time, and the tree changes meanwhile, so what counts is what several of
 // them have in common.
 
-import { childrenOf, namespacedPids, type ProcessEntry, processEntry } from './process-table.ts';
+import { childrenOf, namespacedPids, type ProcessEntry } from './process-table.ts';
 
-/** A count and a stop go on looking while processes come and go: so many looks, and so long. */
-export const mostLooks = 20;
+/**
+ * A count and a stop go on looking while processes come and go: so many looks, and so long. The
+ * lock cannot be extended meanwhile.
+ */
+export const mostLooks = 5;
 export const longestLooksMs = 100;
 
 /** A process of the tree as one look sees it. */
@@ -36,18 +39,23 @@ export interface Top {
 
 /**
  * The processes of the tree below `tops`: `first` and what is below it, then the others, the
- * youngest first: the next of a chain of forks is reached before it has started another.
+ * youngest first: the next of a chain of forks is reached before it has started another. `entryOf`:
+ * reads a process; null: /proc does not show it.
  * *Invariant:* the children of a process are listed before it is yielded, so what is done to it
  * hides none of them.
  */
-export function* walk(tops: readonly Top[], first: number): Generator<Found> {
+export function* walk(
+  tops: readonly Top[],
+  first: number,
+  entryOf: (pid: number) => ProcessEntry | null,
+): Generator<Found> {
   const roots = new Set([process.pid, ...tops.map(({ parent }) => parent)]);
   const others = tops.filter(({ pid }) => pid !== first);
   const sorted = [...others, ...tops.filter(({ pid }) => pid === first)];
   const next = sorted.map((top) => ({ ...top, key: null as string | null }));
   for (let item = next.pop(); item; item = next.pop()) {
     const { pid, parent, key: parentKey } = item;
-    const entry = processEntry(pid);
+    const entry = entryOf(pid);
     const isChild = parent === process.pid;
     // Neither there nor an orphan of ours: it has ended, and its pid may be another's by now.
     const isInTree = entry?.parent === parent || roots.has(entry?.parent ?? 0);
@@ -57,6 +65,20 @@ export function* walk(tops: readonly Top[], first: number): Generator<Found> {
     yield { pid, key, entry, parent: parentKey };
     for (const child of children) next.push({ pid: child, parent: pid, key });
   }
+}
+
+/**
+ * About how many processes there are at and below `tops`, by the lists of children alone. A chain
+ * of forks would never come to an end.
+ */
+export function sizeOf(tops: readonly Top[]): number {
+  const endAt = performance.now() + longestLooksMs;
+  const found = new Set(tops.map(({ pid }) => pid));
+  for (const pid of found) {
+    for (const child of childrenOf(pid)) found.add(child);
+    if (performance.now() > endAt) break;
+  }
+  return found.size;
 }
 
 export function isWithin(keys: ReadonlySet<string>, others: ReadonlySet<string>): boolean {

@@ -2,6 +2,7 @@
 // whole, the beginning of the others, and some mutants.
 
 import { describe, expect, it } from 'vitest';
+import { generous } from '../../servers/patience.ts';
 import { realSystem } from '../system.ts';
 import { explore } from './explorer.ts';
 import { type Setting, settings } from './setting.ts';
@@ -26,7 +27,7 @@ describe('every schedule of a small world', () => {
     expect(stateCount).toBeGreaterThan(20);
   });
 
-  it('is played up to so many steps, or to the end', { timeout: 60_000 }, async () => {
+  it('is played up to so many steps, or to the end', { timeout: generous(60_000) }, async () => {
     const whole = await explore(alone, realSystem);
     const longest = whole.depth;
     const cut = await explore(alone, realSystem, { depth: longest - 1 });
@@ -49,7 +50,7 @@ describe('every schedule of a small world', () => {
     expect(stateCount).toBe(states.size);
   });
 
-  it('finds a shortest schedule to a mistake', { timeout: 60_000 }, async () => {
+  it('finds a shortest schedule to a mistake', { timeout: generous(60_000) }, async () => {
     const flaws = ['release-without-comparing'] as const;
     const { broken, depth } = await explore(named('contention'), realSystem, { flaws });
     expect(broken?.finding.property).toBe('ownership');
@@ -66,10 +67,14 @@ describe('every schedule of a small world', () => {
     expect(compared.comparedCount).toBeGreaterThan(10);
   });
 
-  it.each(settings)('is safe at the beginning: $what', { timeout: 60_000 }, async (setting) => {
-    const { broken } = await explore(setting, realSystem, { states: 150 });
-    expect(broken).toBeNull();
-  });
+  it.each(settings)(
+    'is safe at the beginning: $what',
+    { timeout: generous(60_000) },
+    async (setting) => {
+      const { broken } = await explore(setting, realSystem, { states: 150 });
+      expect(broken).toBeNull();
+    },
+  );
 });
 
 describe('a mistake breaks a property', () => {
@@ -82,11 +87,15 @@ describe('a mistake breaks a property', () => {
     { mutant: 'new-mark-counts', world: 'disk', property: 'fence' },
     { mutant: 'validity-from-after-the-requests', world: 'expiry', property: 'honesty' },
     { mutant: 'value-used-again', world: 'retries', property: 'released' },
-  ])('$mutant: $property', { timeout: 120_000 }, async ({ mutant: name, world, property }) => {
-    const mutant = smallMutants.find((one) => one.name === name);
-    if (mutant === undefined) throw new Error(`no such mutant: ${name}`);
-    const { system, flaws } = await loadSmallMutant(mutant);
-    const caught = await wander(named(world), system, flaws, 500);
-    expect(caught?.finding.property).toBe(property);
-  });
+  ])(
+    '$mutant: $property',
+    { timeout: generous(120_000) },
+    async ({ mutant: name, world, property }) => {
+      const mutant = smallMutants.find((one) => one.name === name);
+      if (mutant === undefined) throw new Error(`no such mutant: ${name}`);
+      const { system, flaws } = await loadSmallMutant(mutant);
+      const caught = await wander(named(world), system, flaws, 500);
+      expect(caught?.finding.property).toBe(property);
+    },
+  );
 });

@@ -45,7 +45,7 @@ const ownMutants: readonly Mutant[] = [
     'a late answer to an extension repairs a key that was released since',
     elsewhere,
     'lock/redlock.ts',
-    'if (!this.#ours.has(claim.value) || this.#clock.now() >= validUntil) return;',
+    "if (this.#standing.get(claim) !== 'ours' || this.#clock.now() >= validUntil) return;",
     'if (this.#clock.now() >= validUntil) return;',
   ),
   inSource(
@@ -53,8 +53,8 @@ const ownMutants: readonly Mutant[] = [
     'a late answer to an extension repairs a key whose lease has ended since',
     elsewhere,
     'lock/redlock.ts',
-    'if (!this.#ours.has(claim.value) || this.#clock.now() >= validUntil) return;',
-    'if (!this.#ours.has(claim.value) || validUntil < 0) return;',
+    "if (this.#standing.get(claim) !== 'ours' || this.#clock.now() >= validUntil) return;",
+    "if (this.#standing.get(claim) !== 'ours' || validUntil < 0) return;",
   ),
 ];
 

@@ -49,7 +49,7 @@ const uneventful: readonly RunEvent[] = [
   { kind: 'master-recovered', master: 'redis://a' },
   { kind: 'master-repaired', master: 'redis://a' },
   { kind: 'acquired', grantedCount: 2, elapsedMs: 3, waitMs: 3 },
-  { kind: 'fence-write-back', fence: 3 },
+  { kind: 'fence-raised', fence: 3 },
   { kind: 'child-started', pid: 7 },
   { kind: 'extended', extendedCount: 3, elapsedMs: 3 },
   { kind: 'extension-failed', failures, validMs: 4_000 },

@@ -3,7 +3,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commandLine, endingLine, eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
+import { commandLine, endingLine } from '../../../src/cli/ending-line.ts';
+import { eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
 import type { RunEvent } from '../../../src/run/ports.ts';
 import type { ChildExit, RunResult, StopReason } from '../../../src/run/supervisor.ts';
@@ -97,8 +98,8 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
       'the clock, never step it)',
   ],
   [
-    { kind: 'fence-write-back', fence: 1234 },
-    'fence: "job": masters counted differently, writing 1234 back',
+    { kind: 'fence-raised', fence: 1234 },
+    'fence: "job": masters counted differently, raising all to 1234',
   ],
   [
     { kind: 'acquired', grantedCount: 2, elapsedMs: 3, waitMs: 4_230 },

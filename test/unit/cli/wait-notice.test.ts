@@ -91,6 +91,7 @@ test.each<[NodeJS.ProcessEnv, boolean, boolean]>([
   [{ NO_COLOR: '' }, true, true],
   [{ FORCE_COLOR: '1' }, false, true],
   [{ FORCE_COLOR: '0' }, true, false],
+  [{ FORCE_COLOR: '' }, false, false],
   [{ FORCE_COLOR: '1', NO_COLOR: '1' }, true, false],
 ])('%j, a terminal: %j, colours: %j', (environment, isTerminal, isColoured) => {
   expect(mayColour(isTerminal, environment)).toBe(isColoured);
@@ -100,10 +101,13 @@ test.each<[NodeJS.ProcessEnv, boolean]>([
   [{ TERM: 'xterm' }, false],
   [{ FORCE_COLOR: '1' }, true],
   [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false],
-])('a line of a log, %j, has colours: %j', (environment, isColoured) => {
+])('a line of a log, %j, has colours: %j', async (environment, isColoured) => {
   const { notice, lines } = noticeOn({ isTTY: true, columns: 0 }, environment);
   notice.update(by('a'), 0);
   notice.update(by('a'), 0);
+  // chalk is loaded for the first line.
+  if (isColoured) await import('../../../src/cli/colour.ts');
+  for (let round = 0; round < 10; round += 1) await Promise.resolve();
   const [plain, head] = [line('0s', 'a'), 'waiting 0s (of 10m)'];
   expect(lines).toEqual([isColoured ? plain.replace(head, `\x1b[36m${head}\x1b[39m`) : plain]);
 });

@@ -1,11 +1,12 @@
 // Which file is found, what it may hold, and the error for each mistake: file, line, key, reason.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
 
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { keyTable } from '../../../src/config/keys.ts';
 import { nearest } from '../../../src/text/suggestion.ts';
+import { pemFile } from '../../servers/pem.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const here = { 'work/.redlockrc': 'local: true\nttl: 11' };
@@ -273,7 +274,14 @@ describe('warns about a password that others can read', () => {
     );
     expect(warnings).toEqual(
       warned
-        ? [expect.stringMatching(/\.redlockrc: holds a password and is readable by others/)]
+        ? [
+            {
+              kind: 'exposed-secret',
+              file: join(root, 'work/.redlockrc'),
+              message: 'holds a password and is readable by others',
+              advice: 'chmod 600 it, or use passwordFile',
+            },
+          ]
         : [],
     );
   });
@@ -289,10 +297,31 @@ describe('warns about a password that others can read', () => {
     const masters = line.startsWith('masters') ? '' : 'masters: [a]\n';
     const root = createScratch({ 'work/.redlockrc': `${masters}${line}`, 'work/pw': 'x' });
     chmodSync(join(root, 'work/pw'), mode);
-    const why = 'holds a password and is readable by others (chmod 600 it)';
-    const warning = `${join(root, 'work/pw')}: ${why}`;
+    const message = 'holds a password and is readable by others';
+    const about = { kind: 'exposed-secret', file: join(root, 'work/pw'), message };
+    const warning = { ...about, advice: 'chmod 600 it' };
     expect((await settle({ flags: named }, root)).minorWarnings).toEqual(
       Array(count).fill(warning),
+    );
+  });
+
+  test.each([
+    [0o644, true],
+    [0o640, false],
+    [0o600, false],
+  ])('a keyFile with mode %o: %s', async (mode, isWarned) => {
+    const text = `masters: ["rediss://a"]\ntls: {certFile: cert, keyFile: key}`;
+    const [cert, key] = ['client.pem', 'client.key'].map((name) => readFileSync(pemFile(name)));
+    const root = createScratch({
+      'work/.redlockrc': text,
+      'work/cert': String(cert),
+      'work/key': String(key),
+    });
+    chmodSync(join(root, 'work/key'), mode);
+    const message = 'holds a private key and is readable by others';
+    const about = { kind: 'exposed-secret', file: join(root, 'work/key'), message };
+    expect((await settle({ flags: named }, root)).minorWarnings).toEqual(
+      isWarned ? [{ ...about, advice: 'chmod 600 it' }] : [],
     );
   });
 

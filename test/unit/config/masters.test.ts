@@ -192,7 +192,12 @@ describe('masters', () => {
     const { minorWarnings: warnings } = await settle({ flags });
     expect(warnings).toHaveLength(warningCount);
     if (count === 4)
-      expect(warnings[0]).toMatch(/^even number of masters: 4: no more may fail than of 3/);
+      expect(warnings[0]).toEqual({
+        kind: 'even-count',
+        file: null,
+        message: 'even number of masters: 4: no more may fail than of 3',
+        advice: 'add one or remove one',
+      });
   });
 });
 

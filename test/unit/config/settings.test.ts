@@ -164,8 +164,8 @@ const scalars: readonly (readonly [
   ['holdAtLeast', '--hold-at-least', ['1', '2', '3'], 'holdAtLeastMs', [1_000, 2_000, 3_000]],
   ['shared', null, ['', 'false', 'true'], 'sharing', [null, 'exclusive', 'shared']],
   ['slots', '--slots', ['2', '3', '4'], 'slotCount', [2, 3, 4]],
-  ['supersede', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'position']],
-  ['replace', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'lock']],
+  ['supersede', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'supersede']],
+  ['replace', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'replace']],
   ['maxRun', '--max-run', ['none', '2', '3'], 'maxRunMs', [null, 2_000, 3_000]],
   ['restartGrace', null, ['', '2', '0'], 'restartGraceMs', [null, 2_000, 0]],
   [
@@ -402,7 +402,7 @@ describe('several holders', () => {
     [['--slots', '2'], { sharing: 'slots', slotCount: 2 }],
     [['--slots', '1'], { sharing: 'exclusive', slotCount: 1 }],
     [['--slots', '1', '-s'], { sharing: 'shared', slotCount: 1 }],
-    [['--supersede', '--replace'], { preemptible: 'lock' }],
+    [['--supersede', '--replace'], { preemptible: 'replace' }],
   ])('%j', async (flags, expected) => {
     expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected);
   });

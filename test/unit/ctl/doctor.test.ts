@@ -40,7 +40,8 @@ const healthy: MasterFacts = {
   isOpen: false,
   roundTripsMs: [0.5, 0.6, 0.7],
   clockReadings: [reading(0, 3), reading(1_000, 3)],
-  mark: { forMs: 86_400_000 },
+  mark: { id: 'm', since: 0, forMs: 86_400_000 },
+  lists: [],
   refusal: null,
 };
 const around = {
@@ -70,7 +71,9 @@ const denied = { kind: 'failed', cause: 'denied', message: 'NOPERM' } as const;
 const local = { restartGraceMs: 0, isLocal: true };
 const grace = { restartGraceMs: 30_000, isMarked: true };
 const allNew = { ...grace, oldestMarkMs: 10_000 };
-const marked = (forMs: number | null) => ({ mark: { forMs } });
+const marked = (forMs: number | null) => ({
+  mark: { id: forMs === null ? null : 'm', since: forMs && -forMs, forMs },
+});
 
 test.each<[Partial<MasterFacts>, object, string[]]>([
   [{ roundTripsMs: [900] }, {}, ['warning latency: a round trip takes 900.0 ms']],
@@ -142,10 +145,14 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
 });
 
 it('does not praise a server that has just come back empty for what it keeps', () => {
-  const said = (forMs: number) =>
-    judge({ ...marked(forMs), uptimeMs: 12_000 }, grace).find(({ check }) => check === 'restart');
-  expect(said(10_000)?.message).toBe('keeps every change from now on');
-  expect(said(60_000)?.message).toBe('keeps every change over a restart');
+  const said = (forMs: number, uptimeMs = 12_000, check = 'restart') =>
+    judge({ ...marked(forMs), uptimeMs }, grace).find((one) => one.check === check)?.message;
+  expect(said(10_000)).toBe('keeps every change from now on');
+  expect(said(60_000)).toBe('keeps every change over a restart, as its mark shows');
+  expect(said(60_000, 61_000)).toBe('says that it keeps every change over a restart');
+  const before = 'it was new, empty or down before (the oldest: 1d ago)';
+  expect(said(60_000, 61_000, 'mark')).toBe(`marked 1m ago: ${before}`);
+  expect(said(86_399_000, 61_000, 'mark')).toBe('marked 23h59m59s ago');
 });
 
 test.each<[Partial<MasterFacts>, string]>([
@@ -254,17 +261,19 @@ describe('of the set', () => {
     ).toMatchObject({ grade: 'unknown' });
   });
 
-  it('a file with a readable password', () => {
-    expect(
-      configFile('/etc/redlockrc', ['/etc/redlockrc: holds a password and is readable by others'])
-        .grade,
-    ).toBe('error');
-    expect(configFile('/etc/redlockrc', ['even number of masters: 2']).grade).toBe('ok');
-    const warning = '/run/pw: holds a password and is readable by others (chmod 600 it)';
-    expect(configFile(null, [warning])).toMatchObject({
+  it('a file with a readable secret, in whatever words the warning tells of it', () => {
+    const even = { kind: 'even-count', file: null, message: 'two', advice: 'add one' } as const;
+    expect(configFile('/etc/redlockrc', [even]).grade).toBe('ok');
+    const exposed = { kind: 'exposed-secret', message: 'shown to all', advice: 'hide it' } as const;
+    const found = configFile(null, [
+      even,
+      { ...exposed, file: '/run/pw' },
+      { ...exposed, file: '/etc/redlockrc' },
+    ]);
+    expect(found).toMatchObject({
       grade: 'error',
-      message: '/run/pw: holds a password and is readable by others',
-      fix: 'chmod 600 /run/pw',
+      message: '/run/pw: shown to all; /etc/redlockrc: shown to all',
+      fix: 'chmod 600 /run/pw /etc/redlockrc',
     });
   });
 });
@@ -289,7 +298,9 @@ it('problems come first, the worst on top, merged over masters; the rest is a ta
   const both = ['m1', 'm2'].flatMap((master) =>
     masterFindings(master, { ...healthy, role: 'slave', replicaCount: 1 }, around),
   );
-  const text = renderFindings(both);
+  const text = renderFindings(both)
+    .map((line) => `${line.text}\n`)
+    .join('');
   expect(text).toMatch(
     new RegExp(
       '^error: role: m1, m2: is a replica\\n {2}why: .*\\n {2}fix: .*\\n\\n' +

@@ -49,7 +49,7 @@ it.each([
   [{}, 'done', 'done'],
   [{ exitCode: 3, status: 3 }, 'failed', 'exit code 3'],
   [{ exitCode: null, signal: 'SIGKILL', status: 137 }, 'failed', 'died of SIGKILL'],
-  [{ outcome: 'max-run', status: 124 }, 'overdue', 'ran too long: stopped by --max-run'],
+  [{ outcome: 'max-run', status: 124 }, 'max-run', 'ran too long: stopped by --max-run'],
   [{ outcome: 'signal', status: 143 }, 'stopped', 'told to stop, status 143'],
   [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock: stopped'],
   [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],

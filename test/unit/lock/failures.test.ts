@@ -17,7 +17,7 @@ const inOrder: readonly Failed[] = [
   failure('connection'),
   failure('restarted'),
   failure('reply'),
-  failure('unfit'),
+  failure('misconfigured'),
   failure('denied'),
 ];
 

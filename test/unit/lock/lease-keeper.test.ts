@@ -33,11 +33,11 @@ function leaseAt(startedAt: number): Lease {
   return { claim, startedAt, validUntil: startedAt + validMs, fence: 1 };
 }
 
-const extended = (lease: Lease, wantedBy: string | null = null): Extension => ({
+const extended = (lease: Lease, replacedBy: string | null = null): Extension => ({
   kind: 'extended',
   lease,
   extendedCount: 3,
-  wantedBy,
+  replacedBy,
 });
 
 interface Options {
@@ -204,7 +204,7 @@ it('a waiter that a quorum names is told of', async () => {
   const wanted: string[] = [];
   const { clock, keeper } = begun({
     answer: (askedAt) => extended(leaseAt(askedAt), 'next'),
-    parts: { onWanted: (by) => wanted.push(by) },
+    parts: { onReplaced: (by) => wanted.push(by) },
   });
   await clock.moveTo(3_000);
   keeper.end();

@@ -9,12 +9,12 @@ import {
   lossAtRelease,
   missingIn,
   quorumOf,
-  wantedByIn,
+  replacedByIn,
 } from '../../../src/lock/quorum.ts';
 import type { AcquireReply, ExtendReply, Failed, ReleaseReply } from '../../../src/lock/types.ts';
 
 const failed: Failed = { kind: 'failed', cause: 'timeout', message: 'mute' };
-const unfit: Failed = { kind: 'failed', cause: 'unfit', message: 'a replica' };
+const misconfigured: Failed = { kind: 'failed', cause: 'misconfigured', message: 'a replica' };
 const granted: AcquireReply = { kind: 'granted', fence: 1 };
 const refused: AcquireReply = {
   kind: 'refused',
@@ -69,7 +69,9 @@ describe.each(counts)('acquire, %i masters', (masterCount) => {
 
   it('one that must not be in the list: whatever the others say', () => {
     for (const votes of allVotes(kinds, masterCount - 1)) {
-      expect(acquireVerdictOf([...votes, unfit], masterCount), kindsOf(votes)).toBe('unfit');
+      expect(acquireVerdictOf([...votes, misconfigured], masterCount), kindsOf(votes)).toBe(
+        'misconfigured',
+      );
     }
   });
 });
@@ -123,15 +125,15 @@ describe.each(counts)('release, %i masters', (masterCount) => {
 describe.each(counts)('wanted, %i masters', (masterCount) => {
   it('by the one that a quorum names', () => {
     const wishes = ['a', 'b', ''].map(
-      (wantedBy): ExtendReply => ({ ...extended, masterTimeMs: 1, wantedBy }) as ExtendReply,
+      (replacedBy): ExtendReply => ({ ...extended, masterTimeMs: 1, replacedBy }) as ExtendReply,
     );
     for (const votes of allVotes([...wishes, failed], masterCount)) {
       const named = ['a', 'b'].find(
         (id) =>
-          votes.filter((vote) => vote.kind === 'extended' && vote.wantedBy === id).length >=
+          votes.filter((vote) => vote.kind === 'extended' && vote.replacedBy === id).length >=
           quorumOf(masterCount),
       );
-      expect(wantedByIn(votes, masterCount)).toBe(named ?? null);
+      expect(replacedByIn(votes, masterCount)).toBe(named ?? null);
     }
   });
 });

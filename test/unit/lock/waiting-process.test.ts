@@ -30,7 +30,7 @@ test.each(['', 'x', 'newest:random:who', ':random:x@y', ':random:99999999999@web
 
 test('an id is at most 200 characters, whatever the process is called', () => {
   const long = 'x'.repeat(500);
-  const wish = { sharing: { kind: 'shared' }, preemptible: 'lock' } as const;
+  const wish = { sharing: { kind: 'shared' }, preemptible: 'replace' } as const;
   const who = whoOf({ pid: 4_194_304, host: long, user: long, label: long });
   expect(waiterIdOf(wish, 'f'.repeat(24), who).length).toBeLessThanOrEqual(200);
 });

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { failed, failedBy } from '../../../src/redis/errors.ts';
+import { failureLine } from '../../../src/text/lines.ts';
 
 const replyError = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
 const withCode = (code: string, message: string) => Object.assign(new Error(message), { code });
@@ -45,7 +46,9 @@ describe('what went wrong', () => {
     ],
     ['just text', 'connection', 'just text'],
   ])('%s', (error, cause, message) => {
-    expect(failedBy(error)).toMatchObject({ kind: 'failed', cause, message });
+    const failure = failedBy(error);
+    expect(failure).toMatchObject({ kind: 'failed', cause });
+    expect(cause === 'denied' ? failureLine(failure) : failure.message).toBe(message);
   });
 });
 
@@ -67,7 +70,8 @@ test('protected mode: what it is and what to do', () => {
   const long = 'DENIED Redis is running in protected mode because x. In this mode y. Do z.';
   expect(failedBy(replyError(long))).toMatchObject({
     cause: 'denied',
-    message: expect.stringMatching(/^DENIED: its protected mode refuses .* \(set a password /),
+    message: 'DENIED: its protected mode refuses clients of other machines',
+    advice: expect.stringMatching(/^set a password /),
   });
 });
 
@@ -79,9 +83,13 @@ describe('words of others never act and are never long', () => {
       'a certificate',
       withCode('ERR_TLS_CERT_ALTNAME_INVALID', `Host: a. is not cert's CN: ${title}`),
       "its certificate is not trusted: Host: a. is not cert's CN: \\u001b[31mevil\\u001b]0;PWNED" +
-        '\\u0007 (set tls.servername to a name in it, or connect by that name)',
+        '\\u0007',
     ],
-    ['our own', failed('unfit', `is ${title}`).message, 'is \\u001b[31mevil\\u001b]0;PWNED\\u0007'],
+    [
+      'our own',
+      failed('misconfigured', `is ${title}`).message,
+      'is \\u001b[31mevil\\u001b]0;PWNED\\u0007',
+    ],
   ])('%s', (_, error, message) => {
     expect(failedBy(error).message).toBe(message);
   });

@@ -115,7 +115,7 @@ test('the difference names the host and the masters', () => {
   const difference = differenceIn(seen('abc', 'ade', 1), ['a', 'b', 'c'], now);
   expect(difference).toMatchObject({ master: 'a:6379', host: 'web1' });
   expect(difference && differenceLine(difference)).toBe(
-    "warning: this host's masters could grant a lock beside web1's: it has d:6379, e:6379 too " +
+    "this host's masters could grant a lock beside web1's: it has d:6379, e:6379 too " +
       'and does not have b:6379, c:6379 (give all hosts the same masters, or change one at a time)',
   );
   // Ours that are not reached are not named, and so it may be that no difference is known.

@@ -4,7 +4,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { allLines } from '../../../src/ctl/master-query.ts';
+import { pollMs } from '../../../src/lock/wait.ts';
 import { plainScripts, scripts } from '../../../src/redis/calls/scripts.ts';
+import { silentMs as simulatedSilentMs } from '../../sim/sim-queue.ts';
 
 const folder = path.join(import.meta.dirname, '../../../src/redis/scripts');
 const files = new Map(
@@ -38,6 +41,14 @@ describe.each([...files])('%s.lua', (_, text) => {
     expect(marks.filter((mark, at) => at % 2 === 1 && mark !== 'end')).toEqual([]);
     expect(marks.length % 2).toBe(0);
   });
+});
+
+test('numbers of the scripts agree with those of the program', () => {
+  const silentMs = Number(/silentMs = (\d+)/.exec(files.get('silence') ?? '')?.[1]);
+  expect([3 * pollMs.most, simulatedSilentMs]).toEqual([silentMs, silentMs]);
+  const sizes = /mostLines, mostFacts = (\d+), (\d+)/.exec(files.get('record') ?? '') ?? [];
+  const [lineCount, factCount] = sizes.slice(1).map(Number);
+  expect(allLines).toBeGreaterThan((lineCount ?? Number.NaN) + 2 * (factCount ?? Number.NaN));
 });
 
 test('what is sent for an exclusive claim is a part of the whole', () => {

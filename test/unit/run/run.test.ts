@@ -132,6 +132,23 @@ it('a command that ended in time has lost its lock when what it left behind did 
   expect((await finished).result.cause).toMatchObject({ kind: 'lost' });
 });
 
+it('a guard that dies while the command is being stopped leaves it five seconds', async () => {
+  const slept: number[] = [];
+  const sleep = (ms: number) => {
+    slept.push(ms);
+    return ms === 5_000 ? Promise.resolve() : new Promise<void>(() => {});
+  };
+  const parts = { clock: { now: () => 0, sleep }, report: () => {} };
+  const { run, kills } = startRun(parts, {}, { graceMs: 60_000 });
+  await new Promise(setImmediate);
+  run.post({ kind: 'signal', signal: 'SIGTERM' });
+  await new Promise(setImmediate);
+  expect([slept.includes(60_000), kills]).toEqual([true, []]);
+  run.post({ kind: 'lost', reason: 'guard-lost' });
+  await new Promise(setImmediate);
+  expect(kills).toHaveLength(1);
+});
+
 it('a run that was suspended until its lease was over starts and kills nothing', async () => {
   const events: string[] = [];
   const { finished, setNow, kills } = startRun({

@@ -28,7 +28,7 @@ const events: readonly Event[] = [
   { kind: 'signal', signal: 'SIGHUP' },
   { kind: 'lost', reason: 'taken' },
   { kind: 'lost', reason: 'unreachable' },
-  { kind: 'overdue' },
+  { kind: 'max-run' },
   { kind: 'stop-asked', by },
   { kind: 'kill-due' },
   { kind: 'swept', unkillable: [] },
@@ -56,7 +56,7 @@ function isPossible({ events: past, actions }: History, event: Event): boolean {
     case 'released':
       return did('release') && !has('released');
     case 'lost':
-    case 'overdue':
+    case 'max-run':
     case 'stop-asked':
     case 'kill-due':
       return did('start-child');
@@ -312,7 +312,7 @@ describe('processes that we may not kill', () => {
   });
 
   it('end the run also when the child itself is one of them', () => {
-    const stopping = replay([{ kind: 'acquired' }, { kind: 'overdue' }, { kind: 'kill-due' }]);
+    const stopping = replay([{ kind: 'acquired' }, { kind: 'max-run' }, { kind: 'kill-due' }]);
     const [state, actions] = transition(stopping, { kind: 'swept', unkillable });
     expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', unkillable }]]);
   });
@@ -338,7 +338,7 @@ describe('a lock that is missing when it is to be released', () => {
 
   it('taken: lost, whatever the command returned, or for whatever it was stopped', () => {
     expect(after(well, 'taken')).toEqual(['lost', told(true)]);
-    expect(after(stopped({ kind: 'overdue' }), 'taken')).toEqual(['lost', told(true)]);
+    expect(after(stopped({ kind: 'max-run' }), 'taken')).toEqual(['lost', told(true)]);
   });
 
   it('only missing: reported, and the exit code of the command stands', () => {
@@ -346,7 +346,10 @@ describe('a lock that is missing when it is to be released', () => {
   });
 
   it('given up for a newer one: told, and still given up', () => {
-    expect(after(stopped({ kind: 'wanted', by: 'b' }), 'taken')).toEqual(['replaced', told(false)]);
+    expect(after(stopped({ kind: 'replaced', by: 'b' }), 'taken')).toEqual([
+      'replaced',
+      told(false),
+    ]);
   });
 
   it('stopped on request: told, and still stopped; the lock is not kept', () => {

@@ -4,16 +4,17 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSystemClock, readingsNow } from '../../../src/system/clock.ts';
+import { type Alarm, createSystemClock, readingsNow } from '../../../src/system/clock.ts';
 
 /** Three clocks to be moved by hand, and what our clock told of them. */
-function rig(hasBoot = true) {
+function rig(hasBoot = true, alarm: Alarm | null = null) {
   const at = { monotonic: 1_000, boot: 50_000, wall: 1_800_000_000_000 };
   const jumps: number[] = [];
   const sources = {
     monotonic: () => at.monotonic,
     boot: () => (hasBoot ? at.boot : null),
     wall: () => at.wall,
+    alarm,
   };
   const clock = createSystemClock((ms) => jumps.push(ms), sources);
   const pass = (ms: number) => {
@@ -22,6 +23,17 @@ function rig(hasBoot = true) {
     at.wall += ms;
   };
   return { at, jumps, pass, clock, begin: clock.now() };
+}
+
+/** An alarm that a test rings; `set`: how long after it was to ring each time. */
+function handAlarm() {
+  const set: (number | null)[] = [];
+  let ring = () => {};
+  const alarm: Alarm = (onRing) => {
+    ring = onRing;
+    return (afterMs) => set.push(afterMs);
+  };
+  return { alarm, set, ring: () => ring() };
 }
 
 describe('now', () => {
@@ -142,6 +154,39 @@ describe('sleep', () => {
     at.boot += 3_600_000;
     at.wall += 3_600_000;
     await sleeping; // Looks at the clocks at least every 250 ms.
+  });
+
+  test('ends at the alarm, when the machine has slept over its end', async () => {
+    const { alarm, set, ring } = handAlarm();
+    const { clock, at } = rig(true, alarm);
+    const sleeping = clock.sleep(3_600_000);
+    expect(set).toEqual([3_600_050]);
+    at.boot += 3_600_000;
+    ring();
+    await sleeping;
+    expect(set.at(-1)).toBe(null);
+  });
+
+  test('goes on after an alarm that was for an earlier one, and has its own', async () => {
+    const { alarm, set, ring } = handAlarm();
+    const { clock, at } = rig(true, alarm);
+    const cancelled = new AbortController();
+    const [first, second] = [clock.sleep(1_000_000), clock.sleep(5_000_000, cancelled.signal)];
+    expect(set).toEqual([1_000_050, 1_000_050]);
+    at.boot += 1_000_000;
+    ring();
+    await first;
+    expect(set.at(-1)).toBe(4_000_050);
+    cancelled.abort();
+    await second;
+  });
+
+  test('with an alarm it ends as soon as the time of day is seen to be set', async () => {
+    const { clock, at } = rig(true, handAlarm().alarm);
+    const sleeping = clock.sleep(3_600_000);
+    at.wall += 3_600_000;
+    clock.now();
+    await sleeping;
   });
 
   test('leaves no listener behind', async () => {

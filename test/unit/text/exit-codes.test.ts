@@ -14,5 +14,5 @@ it("lists every code of redlock-run, and that the others are the command's", () 
 });
 
 it('lists every code of redlockctl, which runs no command', () => {
-  expect(told('ctl')).toEqual(without('overdue', 'notExecutable', 'notFound'));
+  expect(told('ctl')).toEqual(without('maxRun', 'notExecutable', 'notFound'));
 });

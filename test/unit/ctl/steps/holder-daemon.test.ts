@@ -22,6 +22,8 @@ it('a bug while it extends ends it with that error, and the alarms do not hide i
   };
   const parts = {
     redlock: redlock as unknown as HolderDaemonParts['redlock'],
+    servers: [],
+    report: () => {},
     clock,
     random: () => 0,
     newToken: () => 'token',

@@ -219,11 +219,29 @@ it.concurrent('ends what is below a guard that neither acts nor dies', async () 
   end.mockRestore();
 });
 
+it.concurrent('sends no stop signal in the place of a guard where SIGKILL is due', async () => {
+  const { client, child, spare, pid } = await begun('now', 'spawns', 'pid');
+  await child.started;
+  const [member = 0] = childrenOf(pid);
+  client.setDeadlines(() => [9_000, 0]);
+  await vi.waitFor(() => expect(spare.unanswered).toBeNull(), 30_000);
+  process.kill(pid, 'SIGSTOP');
+  await vi.waitFor(() => expect(spare.state).toBe('T'), 30_000);
+  const sent = vi.spyOn(process, 'kill');
+  child.stop('SIGTERM');
+  expect(await child.kill()).toEqual([]);
+  const signals = sent.mock.calls.filter(([target]) => target === member).map(([, one]) => one);
+  sent.mockRestore();
+  expect(new Set(signals)).toEqual(new Set(['SIGKILL']));
+  process.kill(pid, 'SIGKILL');
+});
+
 it.concurrent('ends the command of a guard that stands still', async () => {
   const { client, child, spare, pid, log } = await begun('now', 'spawns', 'pid');
   await child.started;
   process.kill(pid, 'SIGSTOP');
   client.setDeadlines(timeLeft);
+  client.setDeadlines(timeLeft); // The first is not answered.
   await vi.waitFor(() => expect(log).toEqual(['lost: silent']), 30_000);
   expect(spare.state).toBe('Z');
   expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' } });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { Guard } from '../../../../src/run/guard/guard.ts';
 import { HandClock } from '../../hand-clock.ts';
 
-function setUp(guarded: object = {}) {
+function setUp(guarded: object = {}, graceMs = 200) {
   const clock = new HandClock();
   const log: string[] = [];
   const tell = (what: string) => log.push(`${what} at ${clock.now()}`);
@@ -12,15 +12,16 @@ function setUp(guarded: object = {}) {
     stop: () => tell('stop'),
     kill: async () => tell('kill'),
     countAlive: () => 1,
+    size: () => 0,
     ...guarded,
   };
-  const guard = new Guard({ stopSignal: 'SIGTERM', graceMs: 200 }, tree, clock, () => tell('say'));
+  const guard = new Guard({ stopSignal: 'SIGTERM', graceMs }, tree, clock, () => tell('say'));
   return { clock, guard, log };
 }
 
 /** As setUp(), with a command that was started under these deadlines. */
-function begun(stopAt: number, killAt: number, guarded: object = {}) {
-  const parts = setUp(guarded);
+function begun(stopAt: number, killAt: number, guarded: object = {}, graceMs = 200) {
+  const parts = setUp(guarded, graceMs);
   parts.guard.setDeadlines(stopAt, killAt);
   parts.guard.begin();
   return parts;
@@ -36,6 +37,21 @@ it('gives the grace, and no more, where the deadline leaves it', async () => {
   const { clock, log } = begun(1_000, 9_000);
   await clock.moveTo(2_000);
   expect(log).toEqual(['say at 1000', 'stop at 1000', 'kill at 1200']);
+});
+
+it.each([
+  [100, ['say at 1000', 'stop at 1000', 'kill at 1400']],
+  [500, ['say at 1000', 'kill at 1000']],
+])('kills a crowd so much earlier as that takes: %i processes', async (size, expected) => {
+  const { clock, log } = begun(1_000, 1_500, { size: () => size }, 5_000);
+  await clock.moveTo(2_000);
+  expect(log).toEqual(expected);
+});
+
+it('sends a crowd no stop signal that is asked for when it has to be killed', async () => {
+  const { guard, log } = begun(1_000, 1_500, { size: () => 1_500 });
+  guard.stop('SIGTERM');
+  expect(log).toEqual([]);
 });
 
 it('waits as long as it is told new deadlines', async () => {

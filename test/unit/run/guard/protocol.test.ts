@@ -1,7 +1,13 @@
 // How long ago clock readings were taken, by clocks that stop, jump or begin with a process.
 
 import { expect, it } from 'vitest';
-import { leastMsSince, mostMsSince, type Readings } from '../../../../src/run/guard/protocol.ts';
+import {
+  eachMessage,
+  type FromGuard,
+  leastMsSince,
+  mostMsSince,
+  type Readings,
+} from '../../../../src/run/guard/protocol.ts';
 
 const then: Readings = { monotonic: 1_000, boot: 2_000, wall: 3_000 };
 
@@ -13,4 +19,16 @@ it.each<[string, Readings, number, number]>([
   ['there is no boot clock', { monotonic: 1_500, boot: null, wall: 3_600 }, 500, 600],
 ])('%s', (_title, now, leastMs, mostMs) => {
   expect([leastMsSince(then, now), mostMsSince(then, now)]).toEqual([leastMs, mostMs]);
+});
+
+it.each(['{', 'null', '5', '{"id":1}', 'what'])('takes the line %s for the end', (line) => {
+  const seen: string[] = [];
+  const read = eachMessage<FromGuard>(
+    ({ kind }) => seen.push(kind),
+    () => seen.push('broken'),
+  );
+  read('{"kind":"stopp');
+  read(`ing"}\n${line}\n{"kind":"stopping"}\n`);
+  read('{"kind":"stopping"}\n{\n');
+  expect(seen).toEqual(['stopping', 'broken']);
 });

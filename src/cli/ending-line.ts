@@ -1,0 +1,178 @@
+// The end of a run as a line for people: `what: which: why (what to do)`. Pure.
+
+import { parseFreeze } from '../lock/people.ts';
+import type { NotAcquired } from '../lock/wait.ts';
+import type { Finished } from '../run/ports.ts';
+import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/supervisor.ts';
+import { quoted } from '../text/foreign-text.ts';
+import {
+  busyLine,
+  failuresLine,
+  holderLine,
+  personLine,
+  roughly,
+  supersededLine,
+  waiterLine,
+  whichOf,
+} from '../text/lines.ts';
+
+/**
+ * The line about an end that the exit code alone leaves unclear; null: the exit code is enough.
+ * `canWait`: the run was not told to try only once.
+ */
+export function endingLine(
+  names: readonly string[],
+  command: readonly string[],
+  finished: Finished,
+  canWait = true,
+): string | null {
+  const { result, unconfirmedMs } = finished;
+  const which = whichOf(names);
+  const { cause, childExit } = result;
+  switch (cause.kind) {
+    case 'not-acquired':
+      return notAcquiredLine(which, cause.acquisition, canWait);
+    case 'lost': {
+      const since = unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`;
+      return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(result)}`;
+    }
+    case 'replaced': {
+      const why = `given up for ${waiterLine(cause.by)}`;
+      return `replaced: ${which}: ${why}; the command ${stopLine(result)}`;
+    }
+    case 'stopped': {
+      const why = `asked by ${personLine(cause.by)}`;
+      return `stopped: ${which}: ${why}; the command ${stopLine(result)}`;
+    }
+    case 'max-run': {
+      const why = `the command ran too long and ${stopWord(result)}`;
+      return `max-run: ${which}: ${why} (raise --max-run)`;
+    }
+    case 'signal':
+      return null;
+    case 'child':
+      return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable'
+        ? commandLine(childExit, command[0] ?? '', names)
+        : null;
+  }
+}
+
+/** What only a shell understands, most of it no program. */
+const shellWord =
+  /^(\w+=.*|\.|alias|cd|eval|exec|export|for|if|set|source|ulimit|umask|unset|until|while)$/s;
+
+/** Why a command could not be started. `names`: of the locks. */
+export function commandLine(exit: ChildExit, file: string, names: readonly string[] = []): string {
+  const which = `command: ${quoted(file)}`;
+  return exit.kind === 'not-found'
+    ? `${which}: not found (${adviceOn(file, names)})`
+    : `${which}: cannot be executed: ${exitLine(exit)} (check its permissions)`;
+}
+
+function adviceOn(file: string, names: readonly string[]): string {
+  if (shellWord.test(file)) return 'only a shell knows it: write -c STRING';
+  if (/ /.test(file)) return 'write its words without quotes, or -c STRING for a shell';
+  const path = names.find((name) => /^[.~]{0,2}\//.test(name));
+  return `check the name and PATH${path ? `; ${quoted(path)} was taken for NAME` : ''}`;
+}
+
+function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boolean): string | null {
+  switch (acquisition.kind) {
+    case 'nested': {
+      const why = 'held by an enclosing run, which cannot end while this one waits';
+      const advice = 'choose another name, or --reentrant to run under its lock';
+      return busyLine(which, why, advice);
+    }
+    case 'superseded':
+      return supersededLine(which, acquisition.by);
+    case 'enclosing-lost': {
+      const why = 'the masters do not show it as held by the enclosing run';
+      return `lost: ${which}: ${why}; the command was not started`;
+    }
+    case 'busy': {
+      const { holder, freeInMs, holderCount, queuedCount } = acquisition;
+      const held = holderLine(holder, freeInMs, holderCount);
+      if (queuedCount !== undefined) {
+        const queue = `${queuedCount} waiting already; ${held}`;
+        return busyLine(which, queue, 'try later, or raise --max-waiters');
+      }
+      const longer = canWait ? 'wait longer with -w' : 'wait with -w';
+      const advice = parseFreeze(holder) ? 'redlockctl thaw ends it' : longer;
+      return busyLine(which, held, advice);
+    }
+    case 'unreachable':
+      return `no quorum: ${which}: ${failuresLine(acquisition.failures)}`;
+    case 'too-slow': {
+      const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
+      return `no quorum: ${which}: ${why} (raise --ttl)`;
+    }
+    case 'misconfigured':
+      return `masters: ${failuresLine(acquisition.failures)}`;
+    case 'aborted':
+      return null;
+  }
+}
+
+export const unknownStart = 'may have been started: that is not known, and it is not started again';
+
+export function lossLine({ reason, by }: Extract<StopReason, { kind: 'lost' }>): string {
+  return by ? `broken by ${personLine(by)}` : reasonLine(reason);
+}
+
+export function reasonLine(reason: RunLossReason): string {
+  switch (reason) {
+    case 'taken':
+      return 'taken: masters show the value of another client';
+    case 'expired':
+      return 'expired: too few masters still show our value: it ran out, or was broken';
+    case 'unreachable':
+      return 'unreachable: no quorum extended it in time';
+    case 'suspended':
+      return (
+        'suspended: redlock-run did not run when the lock had to be extended ' +
+        '(stopped, asleep, starved)'
+      );
+    case 'guard-lost':
+      return 'guard-lost: no guard process was left, and no command runs without one';
+    case 'masters-replaced':
+      return 'masters-replaced: the local masters were removed, and later runs start others';
+  }
+}
+
+/**
+ * Whether the command itself was killed. SIGKILL may have ended only processes that it had started.
+ */
+function stopWord({ childExit, isKilled }: RunResult): string {
+  const hasDiedOfIt =
+    childExit === null ||
+    childExit.kind === 'unknown-exit' ||
+    (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
+  return isKilled && hasDiedOfIt ? 'was killed' : 'was stopped';
+}
+
+/** "was stopped: exit code 3" */
+function stopLine(result: RunResult): string {
+  const { cause, childExit } = result;
+  if (childExit?.kind === 'never-started') return 'was not started';
+  if (childExit?.kind === 'unknown-start') return unknownStart;
+  const word = cause.kind === 'lost' && cause.isAtRelease ? 'had ended by then' : stopWord(result);
+  return `${word}${childExit ? `: ${exitLine(childExit)}` : ''}`;
+}
+
+export function exitLine(exit: ChildExit): string {
+  switch (exit.kind) {
+    case 'exited':
+      return `exit code ${exit.code}`;
+    case 'signaled':
+      return `died of ${exit.signal}`;
+    case 'not-found':
+      return 'not found';
+    case 'not-executable':
+      return exit.message;
+    case 'unknown-exit':
+    case 'unknown-start':
+      return 'how it ended is not known';
+    case 'never-started':
+      return 'never started';
+  }
+}

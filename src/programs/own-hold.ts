@@ -1,0 +1,54 @@
+// A script that holds a lock by redlockctl hold, and runs redlock-run with the same name, waits for
+// itself: the lock is released when the script ends. The wait is not refused, since another process
+// may release the lock; it is told at once.
+
+import type { Onlooker } from '../cli/onlookers.ts';
+import { parseValue } from '../lock/value.ts';
+import type { RunEvent } from '../run/ports.ts';
+import { processEntry } from '../run/processes/process-table.ts';
+import { whichOf } from '../text/lines.ts';
+
+/** More than the shells and make programs around any run. */
+const mostAncestors = 64;
+
+export class OwnHold implements Onlooker {
+  readonly #names: readonly string[];
+  readonly #host: string;
+  readonly #warn: (line: string) => void;
+  #isTold = false;
+
+  /** `host`: ours. */
+  constructor(names: readonly string[], host: string, warn: (line: string) => void) {
+    this.#names = names;
+    this.#host = host;
+    this.#warn = warn;
+  }
+
+  see(event: RunEvent): void {
+    if (event.kind !== 'waiting' || this.#isTold) return;
+    const line = lineOf(this.#names, event.holder, this.#host);
+    if (line !== null) this.#warn(line);
+    this.#isTold = line !== null;
+  }
+
+  finished(): void {}
+}
+
+/** The line about a holder (`value`) that keeps the lock for an ancestor of ours; else null. */
+function lineOf(names: readonly string[], value: string, ourHost: string): string | null {
+  const { record } = parseValue(value);
+  if (record?.forPid === undefined || record.host !== ourHost) return null;
+  if (!isAncestor(record.forPid)) return null;
+  const why = `redlockctl hold keeps it for pid ${record.forPid}, which this run is part of`;
+  const advice = 'redlockctl release it, or do not hold it';
+  return `${whichOf(names)}: ${why}: it waits for itself (${advice})`;
+}
+
+function isAncestor(pid: number): boolean {
+  let at = process.ppid;
+  for (let count = 0; at > 1 && count < mostAncestors; count += 1) {
+    if (at === pid) return true;
+    at = processEntry(at)?.parent ?? 0;
+  }
+  return false;
+}

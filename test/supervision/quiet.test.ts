@@ -1,0 +1,96 @@
+// What has nothing to do costs nothing: how often redlock-run and its guard wake up while a command
+// runs, what they look at meanwhile, and that ended orphans are reaped without a look at the time.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { eventually } from '../servers/processes.ts';
+import { type Job, sharedMasters, startJob } from './rig.ts';
+
+const hasTracer = spawnSync('strace', ['-V']).status === 0;
+if (!hasTracer) process.stderr.write('  SKIPPED: what is read: no strace\n');
+
+const flags = ['--ttl', '30s'];
+const command = ['sh', '-c', 'echo ready; exec sleep 600'];
+const watchMs = 10_000;
+/** In that time: there is an extension in it, and the slow looks. */
+const mostWakeUps = 20;
+
+/** A holder that has started, and listens for what people ask. */
+async function holder(): Promise<Job> {
+  const job = await startJob(await sharedMasters(), command, { flags, timeoutMs: 60_000 }).ready();
+  await sleep(3_000);
+  return job;
+}
+
+describe.concurrent('a holder with nothing to do', () => {
+  it('wakes up once a second at most, its guard included', async () => {
+    const job = await holder();
+    const counts: number[] = [];
+    // V8 collects the garbage of the start with four threads, once.
+    while (counts.length < 4 && !counts.some((count) => count <= mostWakeUps)) {
+      const before = wakeUpsOf(job);
+      await sleep(watchMs);
+      counts.push(wakeUpsOf(job) - before);
+    }
+    expect(Math.min(...counts), counts.join(', ')).toBeLessThanOrEqual(mostWakeUps);
+  });
+
+  it.runIf(hasTracer)('reads /proc for an extension and slow looks only', async () => {
+    const job = await holder();
+    for (const pid of [job.run.pid, job.guardPid]) {
+      const reads = await readsOf(pid);
+      const lists = reads.filter((file) => file.endsWith(`/${pid}/children`));
+      expect(lists.length, reads.join('\n')).toBeLessThanOrEqual(4);
+      const clocks = reads.filter((file) => file === '/proc/uptime');
+      expect(clocks.length, reads.join('\n')).toBeLessThan(40);
+    }
+  });
+
+  it('reaps the orphans of its command as they end', async () => {
+    const forks = 'while read -r line; do (sleep 0.2 & echo $!); done';
+    const job = startJob(await sharedMasters(), ['sh', '-c', `echo ready; ${forks}`], {
+      flags,
+      stdin: 'pipe',
+    });
+    await job.ready();
+    const startedAt = performance.now();
+    for (const count of [1, 2, 3, 4]) {
+      job.run.child.stdin?.write('\n');
+      const said = new RegExp(`ready\n(\\d+\n){${count}}$`);
+      await job.run.says('stdout', said, 20_000);
+      const pid = Number(job.run.stdout.trim().split('\n').at(-1));
+      await eventually('it is reaped', () => !childrenOf(job.guardPid).includes(pid), 60_000);
+    }
+    // Slow looks alone would take ten seconds for each.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+  });
+});
+
+/** Of all threads of both processes: how often each has waited for something. */
+function wakeUpsOf(job: Job): number {
+  const counts = [job.run.pid, job.guardPid].flatMap((pid) =>
+    readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const status = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8');
+      return Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1]);
+    }),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** The files below /proc that a process opens while it is watched. */
+async function readsOf(pid: number): Promise<string[]> {
+  const args = ['-f', '-e', 'trace=openat', '-p', String(pid)];
+  const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let text = '';
+  tracer.stderr.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  await sleep(watchMs);
+  tracer.kill('SIGINT');
+  await once(tracer, 'close');
+  return [...text.matchAll(/"(\/proc\/[^"]*)"/g)].map(([, file = '']) => file);
+}
