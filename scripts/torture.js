@@ -3,11 +3,18 @@
 // on real servers, faults by chance, and a witness of its own. Exits 1 on a finding.
 
 import { join } from 'node:path';
-import { root, script, show } from './program.js';
+import { Failure, root, say, script, show } from './program.js';
 import { setUp } from './setup.js';
+import { buildStandalone } from './standalone.js';
 
 await script(async () => {
   await setUp({ server: true });
+  try {
+    if (!process.argv.includes('--help')) await buildStandalone();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    say(`without the executable: ${error.message.split('\n')[0]}`);
+  }
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const compiled = await show(process.execPath, [compiler, '-p', join(root, 'test', 'torture')]);
   if (compiled !== 0) return compiled;

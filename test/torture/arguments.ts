@@ -2,10 +2,10 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parsed, type Told, wholeNumberFrom } from '../sim/tool-arguments.ts';
+import { mistakes } from './scenes.ts';
 
-/** A deliberate fault, which the witness must find. */
-export const breaks = ['lock', 'guard'] as const;
-export type Break = (typeof breaks)[number];
+/** A deliberate fault, which the witness must find: of torture itself, or of the product. */
+export const breaks = ['lock', 'guard', ...mistakes.map(({ name }) => name)];
 
 export interface Wanted {
   /** When no new cell is started any more. */
@@ -16,7 +16,7 @@ export interface Wanted {
   readonly cells?: number;
   /** How many cells run at a time. */
   readonly lanes: number;
-  readonly break?: Break;
+  readonly break?: string;
   /** A folder in which the logs of cells with findings are kept. */
   readonly keep?: string;
   /** Write docs/results/torture.md. */

@@ -1,6 +1,5 @@
 // A master of a cell: a real server, of a kind that decides which faults can happen to it.
 
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -14,7 +13,7 @@ import {
 import { join } from 'node:path';
 import type { ServerProgram } from '../../src/local/server-program.ts';
 import { TestMaster } from '../servers/master.ts';
-import { scratchFolder } from '../servers/watchdog.ts';
+import type { Means } from './means.ts';
 
 /**
  * forgets: comes back empty after SIGKILL. keeps: writes every change to the disk at once.
@@ -23,29 +22,6 @@ import { scratchFolder } from '../servers/watchdog.ts';
 export type MasterKind = 'forgets' | 'keeps' | 'small-disk' | 'clock';
 
 const diskBytes = 16 * 1024 * 1024;
-
-/** What this machine allows besides plain servers. */
-export interface Means {
-  /** The library that shows a program another time of day; null: there is none. */
-  readonly clock: string | null;
-  /** Whether a server can get a small disk of its own. */
-  readonly disks: boolean;
-  /** Whether --isolate works. */
-  readonly isolation: boolean;
-}
-
-export function meansOfThisMachine(): Means {
-  const works = (words: readonly string[]) =>
-    spawnSync('unshare', words, { timeout: 10_000 }).status === 0;
-  const library = join(scratchFolder(), 'clock.so');
-  const words = ['-shared', '-fPIC', '-o', library, 'test/torture/clock.c'];
-  const compiled = spawnSync('cc', words, { timeout: 60_000 });
-  return {
-    clock: compiled.status === 0 ? library : null,
-    disks: works(['--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']),
-    isolation: works(['--pid', '--fork', '--mount-proc', 'true']),
-  };
-}
 
 export class CellMaster {
   readonly name: string;

@@ -8,26 +8,39 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { serverProgram } from '../servers/program.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { Random } from '../sim/random.ts';
-import type { Break } from './arguments.ts';
-import { CellMaster, type MasterKind, type Means } from './cell-master.ts';
-import { Contender, type Place, type Plan, shapes } from './contender.ts';
-import { deliberate, faults } from './faults.ts';
-import { type Ended, type Finding, judgeEnd, judgeOutlived, judgeSections } from './judge.ts';
-import { describe, isThere } from './processes.ts';
+import { CellMaster, type MasterKind } from './cell-master.ts';
+import { Contender, environmentIn, type Place, type Plan, shapes } from './contender.ts';
+import { bothKilled, faults } from './faults.ts';
+import {
+  type Ended,
+  type Finding,
+  judgeEnd,
+  judgeFrozen,
+  judgeGuard,
+  judgeOutlived,
+  judgeSections,
+} from './judge.ts';
+import type { Means } from './means.ts';
+import { describe, identityOf, isThere, signal } from './processes.ts';
+import type { Product } from './product.ts';
+import { type Scene, sceneOf } from './scenes.ts';
 import type { Done, Stage } from './stage.ts';
-import { now, Witness } from './witness.ts';
+import { now, type OwnFault, Witness } from './witness.ts';
 
 export interface CellWish {
   readonly seed: number;
   readonly lastsMs: number;
   readonly means: Means;
-  readonly break: Break | undefined;
+  readonly product: Product;
+  readonly break: string | undefined;
   /** A folder for the logs of cells with findings. */
   readonly keep: string | undefined;
 }
 
 export interface CellResult {
   readonly seed: number;
+  /** What the cell has besides the usual. */
+  readonly scene: string;
   readonly about: string;
   readonly runCount: number;
   readonly sectionCount: number;
@@ -41,6 +54,7 @@ export interface CellResult {
   readonly longestPauseMs: number;
 }
 
+const usualTtlsMs = [3_000, 4_000, 5_000];
 const lookEveryMs = 100;
 /** How often a fault is drawn that nothing can be done with at the moment. */
 const mostDraws = 8;
@@ -55,10 +69,11 @@ export async function playCell(wish: CellWish): Promise<CellResult> {
   mkdirSync(folder);
   const log = join(folder, 'log');
   writeFileSync(log, '');
-  const masters = await startMasters(random.stream('masters'), folder, wish);
+  const scene = sceneOf(random.stream('scene'), wish.means, wish.break);
+  const masters = await startMasters(random.stream('masters'), folder, wish, scene);
   const witness = new Witness(log);
   try {
-    return await new Cell(wish, random, log, masters, witness).play();
+    return await new Cell(wish, random, scene, log, masters, witness).play();
   } finally {
     witness.close();
     await Promise.all(masters.map((master) => master.stop()));
@@ -66,14 +81,19 @@ export async function playCell(wish: CellWish): Promise<CellResult> {
   }
 }
 
-async function startMasters(random: Random, folder: string, { means }: CellWish) {
+async function startMasters(
+  random: Random,
+  folder: string,
+  { means }: CellWish,
+  scene: Scene | null,
+) {
   const program = await serverProgram();
   const count = random.chance(0.6) ? 3 : 5;
-  const hasClock = means.clock !== null && random.chance(0.15);
+  const hasClock = means.clock !== null && scene?.masters === undefined && random.chance(0.15);
   const usual: MasterKind[] = ['forgets', 'keeps'];
   const few: MasterKind[] = means.disks ? [...usual, 'small-disk'] : usual;
   const kinds = Array.from({ length: count }, (_, index) =>
-    hasClock && index === 0 ? 'clock' : random.pick(few),
+    hasClock && index === 0 ? 'clock' : random.pick(scene?.masters ?? few),
   );
   return Promise.all(
     kinds.map((kind, index) => CellMaster.start(`m${index + 1}`, kind, folder, program, means)),
@@ -83,6 +103,7 @@ async function startMasters(random: Random, folder: string, { means }: CellWish)
 class Cell {
   readonly #wish: CellWish;
   readonly #random: Random;
+  readonly #scene: Scene | null;
   readonly #stage: Stage;
   readonly #place: Place;
   readonly #locks: readonly string[];
@@ -98,28 +119,39 @@ class Cell {
   constructor(
     wish: CellWish,
     random: Random,
+    scene: Scene | null,
     log: string,
     masters: readonly CellMaster[],
     witness: Witness,
   ) {
     this.#wish = wish;
     this.#random = random.stream('runs');
+    this.#scene = scene;
     const names = ['a', 'b', 'c', 'd'].slice(0, random.integer(2, 4));
     this.#locks = names.map((name) => `torture-${wish.seed}-${name}`);
     this.#place = {
       log,
       cache: join(scratchFolder(), 'cache'),
       masters: masters.map(({ server }) => server.url),
+      product: wish.product,
+      means: wish.means,
     };
     this.#endAt = now() + wish.lastsMs / 1000;
     this.#stage = {
       random: random.stream('faults'),
-      ttlMs: random.pick([3_000, 4_000, 5_000]),
+      ttlMs: random.pick(this.#scene?.ttlsMs ?? usualTtlsMs),
       log,
       masters,
       contenders: this.#contenders,
       witness,
       isMajorityAllowed: random.chance(0.4),
+      means: wish.means,
+      locks: this.#locks,
+      ctl: wish.product.ctl,
+      environment: environmentIn(this.#place.cache, this.#place.masters),
+      peopleCount: 0,
+      frozen: [],
+      accuse: (finding) => this.#findings.push(finding),
     };
   }
 
@@ -157,7 +189,8 @@ class Cell {
     const isIsolated = this.#wish.means.isolation && random.chance(0.1);
     const isLong = random.chance(0.2);
     const flags = ['--ttl', `${ttlMs}ms`, '-k', `${random.pick([200, 500, 900])}ms`, ...wait];
-    return {
+    const { means, break: broken } = this.#wish;
+    const plan: Plan = {
       id: `${this.#wish.seed}.${slot}.${turn}`,
       lock: random.pick(this.#locks),
       shape: random.pick(shapes),
@@ -165,18 +198,24 @@ class Cell {
       flags: isIsolated ? [...flags, '--isolate'] : flags,
       isIsolated,
       isImpatient,
-      isLawless: this.#wish.break === 'lock' && slot === 0 && turn % 3 === 1,
+      isLawless: broken === 'lock' && slot === 0 && turn % 3 === 1,
+      isExecutable: means.executable !== null && broken === undefined && random.chance(0.2),
     };
+    return this.#scene?.planned(plan, random, means) ?? plan;
   }
 
   async #injectFaults(): Promise<void> {
     const random = this.#random.stream('schedule');
     const { break: broken } = this.#wish;
-    const table = broken === 'guard' ? deliberate.guard : { ...faults, ...deliberate.lock };
+    const ofScene = this.#scene?.faults ?? {};
+    const hasOwn = Object.keys(ofScene).length > 0;
+    const isOnly = broken === 'guard' || (broken !== undefined && hasOwn);
+    const own = broken === 'guard' ? bothKilled : ofScene;
+    const table = isOnly ? own : { ...faults, ...ofScene };
     // Each cell has faults that are frequent in it, and some that are not there at all.
     const weights = Object.entries(table).map(([name, { weight, fault }]) => {
-      const isOnly = broken === 'guard';
-      return { name, fault, weight: isOnly ? weight : weight * random.pick([0, 1, 1, 3]) };
+      const factors = name in own ? [1, 3] : [0, 1, 1, 3];
+      return { name, fault, weight: weight * random.pick(factors) };
     });
     const meanMs = random.pick([40, 60, 100]);
     const going = new Set<Promise<unknown>>();
@@ -198,10 +237,22 @@ class Cell {
     let lookedAt = now();
     while (this.#isOpen || this.#contenders.size > 0) {
       this.#stage.witness.look();
+      for (const fault of this.#stage.witness.ownFaults.splice(0)) void this.#doneToItself(fault);
       await sleep(lookEveryMs);
       this.#longestPauseMs = Math.max(this.#longestPauseMs, (now() - lookedAt) * 1000);
       lookedAt = now();
     }
+  }
+
+  /** Counts what a program has done to itself, and lets a stopped one go on after a while. */
+  async #doneToItself({ at, pid, run, what }: OwnFault): Promise<void> {
+    const kind = what.replace(/ its .*/, ' a call');
+    this.#done.push({ at, kind, target: run });
+    const call = this.#all.find(({ plan }) => plan.id === run)?.plan.call;
+    const stopped = identityOf(pid);
+    if (call?.signal !== 'SIGSTOP' || stopped === null) return;
+    await sleep(call.stoppedMs);
+    signal(stopped, 'SIGCONT');
   }
 
   async #endAll(contend: readonly Promise<void>[]): Promise<void> {
@@ -264,8 +315,10 @@ class Cell {
     const ofRun = new Map(sections.map((section) => [section.run, section]));
     const findings = [
       ...judgeSections(sections),
+      ...judgeFrozen(sections, this.#stage.frozen),
       ...judgeOutlived(witness.outlived),
       ...this.#ended.flatMap((ended) => judgeEnd(ended, ofRun.get(ended.run)) ?? []),
+      ...this.#ended.flatMap((ended) => judgeGuard(ended, this.#done) ?? []),
       ...this.#findings,
     ].map((finding) => ({ ...finding, what: `${finding.what}${this.#faultsOf(finding.runs)}` }));
     const { keep, seed } = this.#wish;
@@ -275,6 +328,7 @@ class Cell {
     }
     return {
       seed,
+      scene: this.#scene?.name ?? 'usual',
       about: `${masters.map(({ kind }) => kind).join(' ')}; ttl ${ttlMs / 1000} s`,
       runCount: this.#all.length,
       sectionCount: sections.length,

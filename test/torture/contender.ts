@@ -2,11 +2,14 @@
 // signals that reach it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { noConfiguration } from '../servers/no-configuration.ts';
 import { dieWithUs, forget } from '../servers/watchdog.ts';
 import type { Ended } from './judge.ts';
+import type { Means } from './means.ts';
 import { guardsOf, type Identity } from './processes.ts';
+import type { Product } from './product.ts';
 
 /** What the command does besides its work: see section.pl. */
 export const shapes = [
@@ -14,9 +17,21 @@ export const shapes = [
 ] as const;
 export type Shape = string;
 
+/** A signal that a program sends to itself: see calls.c. */
+export interface Call {
+  readonly program: 'redlock-run' | 'redlock-guard';
+  /** start: while the guard starts the command. */
+  readonly number: number | 'start';
+  readonly when: 'before' | 'after';
+  readonly signal: 'SIGKILL' | 'SIGSTOP';
+  /** After which a program that has stopped goes on. */
+  readonly stoppedMs: number;
+}
+
 export interface Plan {
   /** Different for each run of a cell. */
   readonly id: string;
+  /** Several names have commas between them. */
   readonly lock: string;
   readonly shape: Shape;
   readonly workMs: number;
@@ -25,6 +40,13 @@ export interface Plan {
   readonly isImpatient: boolean;
   /** A deliberate fault: the command runs without redlock-run. */
   readonly isLawless: boolean;
+  /** Whether it is the executable that runs. */
+  readonly isExecutable: boolean;
+  readonly call?: Call;
+  /** s: shared; absent: exclusive, or a slot. */
+  readonly form?: 's';
+  /** How long its command takes to begin. */
+  readonly startMs?: number;
 }
 
 export interface Place {
@@ -32,6 +54,8 @@ export interface Place {
   /** For all runs of this process: most runs are not the first one of their user. */
   readonly cache: string;
   readonly masters: readonly string[];
+  readonly product: Product;
+  readonly means: Means;
 }
 
 const most = 4_000;
@@ -48,21 +72,21 @@ export class Contender {
   /** All guards of it that have been seen. */
   readonly guards: Identity[] = [];
 
-  constructor(plan: Plan, { log, cache, masters }: Place) {
+  constructor(plan: Plan, { log, cache, masters, product, means }: Place) {
     this.plan = plan;
     const { id, lock, shape, workMs, flags } = plan;
     const words = [resolve('test/torture/section.pl'), log, lock, id, shape, String(workMs)];
-    const shell = `exec perl "$0" "$@" "$REDLOCK_TOKEN" "$REDLOCK_FENCE"`;
+    const form = `"\${REDLOCK_SLOT:-${plan.form ?? 'x'}}"`;
+    const shell = `exec perl "$0" "$@" "$REDLOCK_TOKEN" "$REDLOCK_FENCE" ${form}`;
     const command = ['sh', '-c', shell, ...words];
-    const run = [process.execPath, resolve('bin/redlock-run.js'), ...flags, lock, '--', ...command];
+    const { executable } = means;
+    const program = plan.isExecutable && executable !== null ? [executable] : product.run;
+    const run = [...program, ...flags, ...lock.split(','), '--', ...command];
     const [file = '', ...rest] = plan.isLawless ? command : run;
     this.child = spawn(file, rest, {
       env: {
-        PATH: process.env.PATH,
-        HOME: cache,
-        XDG_CACHE_HOME: cache,
-        ...noConfiguration,
-        REDLOCK_MASTERS: masters.join(','),
+        ...environmentIn(cache, masters),
+        ...inside(plan, log, means),
         ...(plan.isLawless ? { REDLOCK_TOKEN: `lawless-${id}`, REDLOCK_FENCE: '0' } : {}),
       },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -71,6 +95,10 @@ export class Contender {
     const { pid } = this.child;
     if (pid === undefined) throw new Error('redlock-run could not be started');
     this.pid = pid;
+    if (plan.call !== undefined) {
+      this.isTaken = true;
+      if (plan.call.program === 'redlock-run') this.#sent.add(plan.call.signal);
+    }
     dieWithUs(pid);
     this.ended = this.#watch();
   }
@@ -112,3 +140,24 @@ export class Contender {
     });
   }
 }
+
+/** Of both programs. */
+export function environmentIn(cache: string, masters: readonly string[]): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    HOME: cache,
+    XDG_CACHE_HOME: cache,
+    ...noConfiguration,
+    REDLOCK_MASTERS: masters.join(','),
+  };
+}
+
+/** What calls.c is told; nothing: it is not there. */
+function inside({ id, call, startMs = 0 }: Plan, log: string, { calls }: Means) {
+  if (calls === null || (call === undefined && startMs === 0)) return {};
+  const { program, number, when, signal } = call ?? never;
+  const words = [program, number === 'start' ? -1 : number, when, constants.signals[signal]];
+  return { LD_PRELOAD: calls, LD_TORTURE: [...words, startMs, log, id].join(' ') };
+}
+
+const never = { program: 'none', number: 0, when: 'before', signal: 'SIGKILL' } as const;

@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dieWithUs, forget } from '../servers/watchdog.ts';
-import type { Break } from './arguments.ts';
 import type { CellMaster } from './cell-master.ts';
 import type { Contender } from './contender.ts';
 import { type Identity, signal } from './processes.ts';
@@ -18,7 +17,7 @@ import { type Done, freeMaster, holders, isInside, record, type Stage } from './
 type Fault = (stage: Stage) => Promise<readonly Done[]> | null;
 
 /** How often each fault is drawn, beside the others. */
-interface Kind {
+export interface Kind {
   readonly weight: number;
   readonly fault: Fault;
 }
@@ -171,34 +170,31 @@ export const faults: Readonly<Record<string, Kind>> = {
 };
 
 /** What the documentation excludes, so that the witness must find it. */
-export const deliberate: Readonly<Record<Break, Readonly<Record<string, Kind>>>> = {
-  lock: {},
-  guard: {
-    'redlock-run and guard killed together': {
-      weight: 1,
-      fault: onGuard(
-        async (stage, run, guard) => {
-          const done = record(stage, 'both killed, without --isolate', run.plan.id);
-          run.signal('SIGSTOP');
-          signal(guard, 'SIGKILL');
-          run.signal('SIGKILL');
-          return [done];
-        },
-        (run, stage) => isInside(stage, run) && !run.plan.isIsolated,
-      ),
-    },
+export const bothKilled: Readonly<Record<string, Kind>> = {
+  'redlock-run and guard killed together': {
+    weight: 1,
+    fault: onGuard(
+      async (stage, run, guard) => {
+        const done = record(stage, 'both killed, without --isolate', run.plan.id);
+        run.signal('SIGSTOP');
+        signal(guard, 'SIGKILL');
+        run.signal('SIGKILL');
+        return [done];
+      },
+      (run, stage) => isInside(stage, run) && !run.plan.isIsolated,
+    ),
   },
 };
 
 /** A fault of a run that nothing has been done to: mostly one whose command is running. */
-function onRun(
+export function onRun(
   does: (stage: Stage, run: Contender) => Promise<readonly Done[]>,
   isMeant: (run: Contender, stage: Stage) => boolean = () => true,
 ): Fault {
   return (stage) => {
     const { random, contenders } = stage;
     const isFree = (run: Contender) =>
-      !run.isTaken && !run.hasEnded && !run.plan.isLawless && isMeant(run, stage);
+      !run.isTaken && !run.hasEnded && !isExcepted(run, stage) && isMeant(run, stage);
     const inside = holders(stage).filter(isFree);
     const all = [...contenders].filter(isFree);
     const from = inside.length > 0 && random.chance(0.8) ? inside : all;
@@ -209,7 +205,16 @@ function onRun(
   };
 }
 
-function onGuard(
+/**
+ * A guard that is blocked in a slow start is as good as stopped: redlock-run must be well then, as
+ * the documentation says.
+ */
+function isExcepted(run: Contender, stage: Stage): boolean {
+  const { isLawless, startMs = 0 } = run.plan;
+  return isLawless || (startMs > 0 && !isInside(stage, run));
+}
+
+export function onGuard(
   does: (stage: Stage, run: Contender, guard: Identity) => Promise<readonly Done[]>,
   isMeant: (run: Contender, stage: Stage) => boolean = () => true,
 ): Fault {

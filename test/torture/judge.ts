@@ -1,10 +1,16 @@
 // What must be true of the sections and the runs of a cell, whatever happened to them. It decides
 // from what it is given and does nothing.
 
-import type { Outlived, Section } from './witness.ts';
+import type { Frozen } from './stage.ts';
+import { excludes, type Outlived, type Section } from './witness.ts';
+
+const findingKinds = [
+  ...(['overlap', 'outlived', 'twice', 'fence', 'frozen'] as const),
+  ...(['end', 'guard', 'left', 'endless'] as const),
+] as const;
 
 export interface Finding {
-  readonly kind: 'overlap' | 'outlived' | 'fence' | 'end' | 'left' | 'endless';
+  readonly kind: (typeof findingKinds)[number];
   readonly what: string;
   /** The runs that take part in it. */
   readonly runs: readonly string[];
@@ -22,32 +28,55 @@ export interface Ended {
   readonly isImpatient: boolean;
 }
 
+/** What was done, and to which run or master. */
+export interface Fault {
+  readonly kind: string;
+  readonly target: string;
+}
+
 /** The exit code of the command of every run. */
 export const ownCode = 7;
 
-/** No two sections of a lock overlap, and each has a higher fencing number than the one before. */
+/**
+ * No two sections overlap that exclude each other, each has a higher fencing number than those
+ * before, and its command has begun once.
+ */
 export function judgeSections(sections: Iterable<Section>): readonly Finding[] {
   const findings: Finding[] = [];
-  const all = [...sections].sort((a, b) => a.begunAt - b.begunAt);
-  for (const lock of new Set(all.map(({ lock }) => lock))) {
-    const inOrder = all.filter((section) => section.lock === lock);
-    let longest: Section | null = null;
-    let before: Section | null = null;
-    for (const section of inOrder) {
-      if (longest !== null && longest.lastAt > section.begunAt) {
-        const ms = ((longest.lastAt - section.begunAt) * 1000).toFixed(1);
-        const what = `${tell(longest)} gave a sign ${ms} ms after ${tell(section)} had begun`;
-        findings.push({ kind: 'overlap', what, runs: [longest.run, section.run] });
-      }
-      if (before !== null && !(section.fence > before.fence)) {
-        const what = `${tell(section)} began after ${tell(before)}`;
-        findings.push({ kind: 'fence', what, runs: [before.run, section.run] });
-      }
-      before = section;
-      if (longest === null || section.lastAt > longest.lastAt) longest = section;
+  const inOrder = [...sections].sort((a, b) => a.begunAt - b.begunAt);
+  for (const [index, section] of inOrder.entries()) {
+    if (section.begunCount > 1) {
+      const what = `the command of ${tell(section)} began ${section.begunCount} times`;
+      findings.push({ kind: 'twice', what, runs: [section.run] });
+    }
+    const before = inOrder.slice(0, index).filter((other) => excludes(other, section));
+    for (const other of before.filter(({ lastAt }) => lastAt > section.begunAt)) {
+      const ms = ((other.lastAt - section.begunAt) * 1000).toFixed(1);
+      const what = `${tell(other)} gave a sign ${ms} ms after ${tell(section)} had begun`;
+      findings.push({ kind: 'overlap', what, runs: [other.run, section.run] });
+    }
+    const last = before.at(-1);
+    if (last !== undefined && !(section.fence > last.fence)) {
+      const what = `${tell(section)} began after ${tell(last)}`;
+      findings.push({ kind: 'fence', what, runs: [last.run, section.run] });
     }
   }
   return findings;
+}
+
+/** Nothing begins under a lock that is frozen. */
+export function judgeFrozen(
+  sections: Iterable<Section>,
+  frozen: readonly Frozen[],
+): readonly Finding[] {
+  return [...sections].flatMap((section) => {
+    const { lock, begunAt, run } = section;
+    const isBarred = frozen.some((one) => {
+      return lock.split(',').includes(one.lock) && begunAt > one.from && begunAt < one.to;
+    });
+    if (!isBarred) return [];
+    return [{ kind: 'frozen', what: `${tell(section)} began under a freeze`, runs: [run] }];
+  });
 }
 
 /** No process is alive when a later section of its lock has begun. */
@@ -75,6 +104,14 @@ export function judgeEnd(ended: Ended, section: Section | undefined): Finding | 
   const begun = section === undefined ? 'before its command began' : `with ${tell(section)}`;
   const what = `it ended with ${signal ?? code} ${begun}: ${stderr.trim().slice(-600)}`;
   return { kind: 'end', what: `run ${run}: ${what}`, runs: [run] };
+}
+
+/** A guard is lost only where something has been done to it, however busy the machine is. */
+export function judgeGuard({ run, stderr }: Ended, faults: readonly Fault[]): Finding | null {
+  if (!/guard-lost|; ending the command/.test(stderr)) return null;
+  if (faults.some(({ kind, target }) => target === run && /guard|both/.test(kind))) return null;
+  const what = `run ${run} lost a guard to which nothing was done: ${stderr.trim().slice(-600)}`;
+  return { kind: 'guard', what, runs: [run] };
 }
 
 function tell({ run, shape, fence, endedAt }: Section): string {

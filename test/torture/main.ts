@@ -5,8 +5,10 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { parseArguments, type Wanted } from './arguments.ts';
 import { type CellResult, playCell } from './cell.ts';
-import { meansOfThisMachine } from './cell-master.ts';
+import { meansOfThisMachine, missing } from './means.ts';
 import { pageOf, Sum } from './page.ts';
+import { mistaken, productIn } from './product.ts';
+import { mistakes } from './scenes.ts';
 import { now } from './witness.ts';
 
 /** A cell ends with a pause of some seconds, so it should not be short; but a fault shows soon. */
@@ -23,13 +25,9 @@ if ('text' in wanted) {
 async function torture(wanted: Wanted): Promise<number> {
   const { minutes, seed, cells = Number.POSITIVE_INFINITY, lanes, keep, break: broken } = wanted;
   const means = meansOfThisMachine();
-  for (const [what, isHere] of [
-    ['clocks that are set', means.clock !== null],
-    ['full disks', means.disks],
-    ['--isolate', means.isolation],
-  ] as const) {
-    if (!isHere) console.log(`not on this machine: ${what}`);
-  }
+  for (const what of missing(means)) console.log(`not on this machine: ${what}`);
+  const mistake = mistakes.find(({ name }) => name === broken);
+  const product = mistake ? mistaken(mistake) : productIn(process.cwd());
   const [startedAt, tested] = [now(), commit()];
   const sum = new Sum();
   let endAt = startedAt + minutes * 60;
@@ -43,7 +41,7 @@ async function torture(wanted: Wanted): Promise<number> {
     while (now() < endAt && next < seed + cells) {
       const longestMs = longestCellMs[broken === undefined ? 'usual' : 'broken'];
       const lastsMs = Math.min(longestMs, (endAt - now()) * 1000);
-      const wish = { seed: next, lastsMs, means, break: broken, keep };
+      const wish = { seed: next, lastsMs, means, product, break: broken, keep };
       next += 1;
       const result = await playCell(wish);
       sum.add(result);
@@ -63,12 +61,12 @@ async function torture(wanted: Wanted): Promise<number> {
 }
 
 function tell(result: CellResult, wanted: Wanted): void {
-  const { seed, about, sectionCount, faultCounts, findings, longestPauseMs } = result;
+  const { seed, scene, about, sectionCount, faultCounts, findings, longestPauseMs } = result;
   const faultCount = [...faultCounts.values()].reduce((sum, count) => sum + count, 0);
   const found = findings.length === 0 ? 'no finding' : `${findings.length} FINDINGS`;
   const counts = `${sectionCount} sections, ${faultCount} faults`;
   const pause = `longest pause ${Math.round(longestPauseMs)} ms`;
-  console.log(`cell ${seed}: ${about}; ${counts}, ${found}; ${pause}`);
+  console.log(`cell ${seed}: ${scene}; ${about}; ${counts}, ${found}; ${pause}`);
   for (const { kind, what } of findings) console.log(`  ${kind}: ${what}`);
   if (findings.length > 0) {
     const again = wanted.break === undefined ? '' : ` --break ${wanted.break}`;

@@ -3,7 +3,7 @@
 import os from 'node:os';
 import type { Wanted } from './arguments.ts';
 import type { CellResult } from './cell.ts';
-import type { Means } from './cell-master.ts';
+import { type Means, missing } from './means.ts';
 
 export class Sum {
   cellCount = 0;
@@ -13,6 +13,7 @@ export class Sum {
   readonly faultCounts = new Map<string, number>();
   readonly endCounts = new Map<string, number>();
   readonly shapeCounts = new Map<string, number>();
+  readonly sceneCounts = new Map<string, number>();
   readonly findingCounts = new Map<string, number>();
 
   add(result: CellResult): void {
@@ -23,6 +24,7 @@ export class Sum {
     addTo(this.faultCounts, result.faultCounts);
     addTo(this.endCounts, result.endCounts);
     addTo(this.shapeCounts, result.shapeCounts);
+    addTo(this.sceneCounts, new Map([[result.scene, 1]]));
     for (const { kind } of result.findings) addTo(this.findingCounts, new Map([[kind, 1]]));
   }
 
@@ -42,6 +44,7 @@ export class Sum {
     return [
       `${this.cellCount} cells, ${this.runCount} runs, ${this.sectionCount} sections, ` +
         `${this.faultCount} faults, ${this.findingCount} findings`,
+      counted('cells', this.sceneCounts),
       counted('faults', this.faultCounts),
       counted('ends', this.endCounts),
       counted('sections', this.shapeCounts),
@@ -60,11 +63,7 @@ interface Facts {
 export function pageOf(sum: Sum, { wanted, minutesTaken, commit, means }: Facts): string {
   const [cpu] = os.cpus();
   const { minutes, seed, lanes } = wanted;
-  const missing = [
-    ...(means.clock === null ? ['clocks that are set'] : []),
-    ...(means.disks ? [] : ['full disks']),
-    ...(means.isolation ? [] : ['`--isolate`']),
-  ];
+  const notHere = missing(means);
   const count = (number: number) => number.toLocaleString('en');
   const table = (head: string, counts: ReadonlyMap<string, number>) =>
     [
@@ -85,13 +84,15 @@ Made by \`npm run torture -- --minutes ${minutes} --seed ${seed} --lanes ${lanes
 
 ${cpu?.model ?? 'unknown'}, ${os.cpus().length} cores, which other work shared; node \
 ${process.versions.node}; commit ${commit}; ${Math.round(minutesTaken)} minutes.\
-${missing.length > 0 ? ` Not on that machine: ${missing.join(', ')}.` : ''}
+${notHere.length > 0 ? ` Not on that machine: ${notHere.join('; ')}.` : ''}
 The longest pause between two looks of the witness, which shows how busy the machine was, was
 ${(sum.longestPauseMs / 1000).toFixed(1)} s.
 
 **${count(sum.cellCount)} cells, ${count(sum.runCount)} runs, ${count(sum.sectionCount)} \
 sections, ${count(sum.faultCount)} faults.**
 ${findings}
+
+${table('cells', sum.sceneCounts)}
 
 ${table('fault', sum.faultCounts)}
 

@@ -1,11 +1,12 @@
 # The command of a run under torture. Each of its processes writes, again and again, that it is
 # alive, and when by its own clock. Arguments: the log, the lock, the run, the shape, how many ms
-# the work takes, the token and the fence; `bare` stands for a process that this program became.
+# the work takes, the token, the fence and the form (s: shared, x: exclusive, or a slot); `bare`
+# stands for a process that this program became.
 # It ends by itself when the log is removed, or after a minute.
 use POSIX ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC sleep);
 
-my ($log, $lock, $run, $shape, $work_ms, $token, $fence, $bare) = @ARGV;
+my ($log, $lock, $run, $shape, $work_ms, $token, $fence, $form, $bare) = @ARGV;
 my $ownCode = 7;
 open my $out, '>>', $log or exit 3;
 
@@ -14,8 +15,8 @@ sub now { clock_gettime(CLOCK_MONOTONIC) }
 # One write with O_APPEND: lines of several processes do not mix.
 sub note {
   my ($what) = @_;
-  syswrite $out, sprintf "%.6f %s %s %s %s %s %d %s %d\n", now(), $what, $lock, $token, $fence,
-    $run, $$, $shape, getppid;
+  syswrite $out, sprintf "%.6f %s %s %s %s %s %d %s %d %s\n", now(), $what, $lock, $token, $fence,
+    $run, $$, $shape, getppid, $form;
 }
 
 sub stay {
@@ -51,6 +52,24 @@ sub chain {
   }
 }
 
+# `count` processes, each the child of the one before, in a session of its own, deaf.
+sub nested {
+  my ($count) = @_;
+  $SIG{TERM} = 'IGNORE';
+  for (1 .. $count) {
+    my $child = fork;
+    return rest() if $child;
+    POSIX::setsid();
+  }
+  rest();
+}
+
+# Without a line, as long as the log is there.
+sub rest {
+  for (my $until = now() + 60; now() < $until && -e $log; ) { sleep 0.5 }
+  POSIX::_exit(0);
+}
+
 my %children = (
   plain => sub { },
   deaf => sub { $SIG{$_} = 'IGNORE' for qw(TERM INT HUP) },
@@ -61,6 +80,9 @@ my %children = (
   # No environment, and another program.
   bare => sub { detached { %ENV = (); exec {$^X} $^X, $0, @ARGV, 'bare' } },
   chain => sub { $SIG{TERM} = 'IGNORE'; detached { chain(2, 0) } },
+  nested => sub { child { nested(300) } },
+  wide => sub { $SIG{TERM} = 'IGNORE'; for (1 .. 1000) { child { POSIX::setsid(); rest() } } },
+  forks => sub { $SIG{TERM} = 'IGNORE'; for (1 .. 4) { detached { chain(0, 0) } } },
   # A chain of which each link founds a session.
   hops => sub { $SIG{TERM} = 'IGNORE'; detached { chain(15, 1) } },
 );

@@ -4,7 +4,16 @@ import { appendFileSync } from 'node:fs';
 import type { Random } from '../sim/random.ts';
 import type { CellMaster } from './cell-master.ts';
 import type { Contender } from './contender.ts';
+import type { Finding } from './judge.ts';
+import type { Means } from './means.ts';
 import { now, type Witness } from './witness.ts';
+
+/** A lock that no run may begin under: see scenes/verbs.ts. */
+export interface Frozen {
+  readonly lock: string;
+  readonly from: number;
+  readonly to: number;
+}
 
 export interface Stage {
   readonly random: Random;
@@ -16,6 +25,15 @@ export interface Stage {
   readonly witness: Witness;
   /** Whether more than a minority of the masters may be out of order at a time. */
   readonly isMajorityAllowed: boolean;
+  readonly means: Means;
+  readonly locks: readonly string[];
+  /** The words of redlockctl, and its environment. */
+  readonly ctl: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  /** The people that use redlockctl now. */
+  peopleCount: number;
+  readonly frozen: Frozen[];
+  readonly accuse: (finding: Finding) => void;
 }
 
 export interface Done {

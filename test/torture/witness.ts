@@ -9,11 +9,16 @@ import { allPids, canAct, wordsOf } from './processes.ts';
 
 /** From the first to the last sign of one command: what one lease of one run has let in. */
 export interface Section {
+  /** Several names have commas between them. */
   readonly lock: string;
+  /** s: shared; x: exclusive; otherwise the number of a slot. */
+  readonly form: string;
   readonly token: string;
   readonly fence: number;
   readonly run: string;
   readonly shape: string;
+  /** How often its command has begun. */
+  begunCount: number;
   /** The process that started the command, as the command sees it: its guard. */
   readonly parent: number;
   /** Seconds of CLOCK_MONOTONIC, like all times here. */
@@ -22,6 +27,14 @@ export interface Section {
   lastAt: number;
   /** When its first process had done its work; null: it was ended before. */
   endedAt: number | null;
+}
+
+/** What a program has done to itself: see calls.c. */
+export interface OwnFault {
+  readonly at: number;
+  readonly pid: number;
+  readonly run: string;
+  readonly what: string;
 }
 
 /** A process that was alive after a later section of its lock had begun. */
@@ -39,9 +52,8 @@ export class Witness {
   /** By token, in the order in which they were written. */
   readonly sections = new Map<string, Section>();
   readonly outlived: Outlived[] = [];
+  readonly ownFaults: OwnFault[] = [];
   readonly #accused = new Set<number>();
-  /** The latest section of each lock. */
-  readonly #latest = new Map<string, Section>();
 
   constructor(log: string) {
     this.#log = log;
@@ -72,11 +84,13 @@ export class Witness {
   /** Looks at all processes once, and accuses those that should be gone. */
   look(): void {
     this.read();
-    const latest = new Map(this.#latest);
+    const known = [...this.sections.values()];
+    const laters = new Map<Section, Section | undefined>();
     for (const { pid, section } of this.processes()) {
-      const later = section && latest.get(section.lock);
-      if (!later || later.begunAt <= section.begunAt || this.#accused.has(pid)) continue;
-      if (!canAct(pid)) continue;
+      if (!section || this.#accused.has(pid)) continue;
+      if (!laters.has(section)) laters.set(section, known.find(isAfter(section)));
+      const later = laters.get(section);
+      if (!later || !canAct(pid)) continue;
       this.#accused.add(pid);
       this.outlived.push({ section, later, pid });
     }
@@ -95,21 +109,47 @@ export class Witness {
 
   #take(line: string): void {
     const [time, what = '', lock = '', token = '', fence, run = '', , ...more] = line.split(' ');
-    const [shape = '', parent] = more;
+    const [shape = '', parent, form = 'x'] = more;
     const at = Number(time);
     if (what === 'fault') return;
+    if (what === 'itself') {
+      const [pid, ofRun = '', ...words] = line.split(' ').slice(2);
+      this.ownFaults.push({ at, pid: Number(pid), run: ofRun, what: words.join(' ') });
+      return;
+    }
     const section = this.sections.get(token);
     if (section === undefined) {
       const numbers = { fence: Number(fence), parent: Number(parent), begunAt: at };
-      const begun = { lock, token, run, shape, ...numbers };
+      const begun = {
+        lock,
+        form,
+        token,
+        run,
+        shape,
+        ...numbers,
+        begunCount: what === 'begin' ? 1 : 0,
+      };
       const started = { ...begun, lastAt: at, endedAt: what === 'end' ? at : null };
       this.sections.set(token, started);
-      if ((this.#latest.get(lock)?.begunAt ?? 0) < at) this.#latest.set(lock, started);
       return;
     }
     section.lastAt = Math.max(section.lastAt, at);
+    if (what === 'begin') section.begunCount += 1;
     if (what === 'end') section.endedAt = at;
   }
+}
+
+/** Whether two sections may not be at the same time. */
+export function excludes(one: Section, other: Section): boolean {
+  const names = other.lock.split(',');
+  if (!one.lock.split(',').some((name) => names.includes(name))) return false;
+  const isShared = one.form === 's' && other.form === 's';
+  const slots = [one.form, other.form].map(Number);
+  return !isShared && !(slots.every(Number.isInteger) && slots[0] !== slots[1]);
+}
+
+function isAfter(section: Section): (other: Section) => boolean {
+  return (other) => other.begunAt > section.begunAt && excludes(section, other);
 }
 
 /** CLOCK_MONOTONIC in seconds, the clock of the commands. */
