@@ -2,7 +2,7 @@
 // them: checksums, what is in each package, and a job on real masters by what was unpacked. DIR
 // stands in RELEASE_DIR. Root is needed to enter the image.
 
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -132,6 +132,27 @@ describe('packages', () => {
     expect(about).toMatch(/^(#.*|\w+ = .*)?(\n(#.*|\w+ = .*)?)*$/);
   });
 });
+
+/** What they say and stays as it is stands in packaging/, with the reason. */
+const linters = [
+  [
+    'lintian',
+    ['--allow-root', '--fail-on', 'error,warning', '--suppress-tags-from-file'],
+    'lintian.txt',
+    new RegExp(`_${arch}\\.deb$`),
+  ],
+  ['rpmlint', ['--config'], 'rpmlint.toml', new RegExp(`\\.${libraries}\\.rpm$`)],
+] as const;
+
+test.each(linters)(
+  '%s finds nothing else, where it is installed',
+  async (linter, args, list, file) => {
+    if (spawnSync(linter, ['--version']).error) return;
+    const words = [...args, join(import.meta.dirname, '../../packaging', list), named(file)];
+    const ended = await run(linter, words).catch((error) => error);
+    expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/: [EW]: |^[EW]: |fatal/m);
+  },
+);
 
 describe('install.sh', () => {
   const script = join(folder, 'install.sh');
