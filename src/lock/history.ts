@@ -35,6 +35,8 @@ export interface RunRecord extends Omit<HolderRecord, 'since'> {
   readonly blocker: Blocker | null;
   /** The person that asked the holder to stop, or broke its lock; absent: none is known. */
   readonly stoppedBy?: Person;
+  /** Why its lock was lost, in one word; absent: it was not, or an older version wrote the line. */
+  readonly lossReason?: string;
 }
 
 /** The longest token that is kept, and the longest part of another program's value. */
@@ -112,6 +114,7 @@ function withinBounds(record: RunRecord): RunRecord {
     fence,
     blocker,
     stoppedBy,
+    lossReason,
   } = record;
   return {
     token: token.slice(0, mostChars.token),
@@ -132,6 +135,7 @@ function withinBounds(record: RunRecord): RunRecord {
       record: blocker.record && bounded(blocker.record),
     },
     ...(stoppedBy ? { stoppedBy: boundedPerson(stoppedBy) } : {}),
+    ...(lossReason === undefined ? {} : { lossReason: cut(lossReason) }),
   };
 }
 
@@ -150,7 +154,8 @@ function isRecord(record: unknown): record is RunRecord {
     [heldMs, exitCode, fence].every((number) => number === null || Number.isFinite(number)) &&
     (signal === null || typeof signal === 'string') &&
     (blocker === null || isBlocker(blocker)) &&
-    (record.stoppedBy === undefined || isPerson(record.stoppedBy))
+    (record.stoppedBy === undefined || isPerson(record.stoppedBy)) &&
+    (record.lossReason === undefined || typeof record.lossReason === 'string')
   );
 }
 

@@ -225,6 +225,7 @@ export class Recorder {
       fence,
       blocker: blockerOf(this.#holder),
       ...(stoppedBy ? { stoppedBy } : {}),
+      ...(cause.kind === 'lost' ? { lossReason: cause.reason } : {}),
     });
   }
 }

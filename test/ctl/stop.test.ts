@@ -68,7 +68,9 @@ test('a broken lock is noticed at once, and the person is named', async () => {
   expect(code).toBe(79);
   expect(stderr).toMatch(/^redlock-run: lost: "deploy": broken by \S+ \(pid \d+\): "stuck", /);
   const { json } = await answerOf(masters, ['history', 'deploy']);
-  expect(json.runs).toMatchObject([{ outcome: 'lost', stoppedBy: { note: 'stuck' } }]);
+  expect(json.runs).toMatchObject([
+    { outcome: 'lost', lossReason: 'expired', stoppedBy: { note: 'stuck' } },
+  ]);
   expect(json.acts).toMatchObject([{ act: 'break', note: 'stuck' }]);
 });
 

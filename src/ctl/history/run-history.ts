@@ -72,6 +72,8 @@ export interface PastRun {
   readonly masters: number;
   /** The person that asked it to stop, or broke its lock; null: none is known. */
   readonly stoppedBy: Person | null;
+  /** Why it lost its lock, in one word; null: it did not, or this is unknown. */
+  readonly lossReason: string | null;
 }
 
 /** What a person did to a lock. */
@@ -214,7 +216,7 @@ export function presentRunOf(
   const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: 0, heldMs };
   const end = { outcome: 'running', exitCode: null, signal: null, status: null };
   const one = { count: 1, firstAt: null };
-  const others = { blocker: null, stoppedBy: null };
+  const others = { blocker: null, stoppedBy: null, lossReason: null };
   const facts = { ...identity, ...times, ...end, fence, ...others, ...one, masters };
   return { name, ...facts } satisfies PastRun;
 }
@@ -241,7 +243,7 @@ export function startOf({ beganAt }: PastRun): number {
 }
 
 function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]): PastRun {
-  const { blocker, note = null, url = null, stoppedBy, ...facts } = record;
+  const { blocker, note = null, url = null, stoppedBy, lossReason = null, ...facts } = record;
   const { waitMs, heldMs } = facts;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
@@ -258,6 +260,7 @@ function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]
     firstAt: null,
     masters: takenAtMs.length,
     stoppedBy: stoppedBy ?? null,
+    lossReason,
   };
 }
 

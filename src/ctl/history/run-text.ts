@@ -51,13 +51,26 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
   }
 }
 
+/** A shorter wait needs no explanation. */
+const longWaitMs = 1_000;
+
 /**
- * "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00", and in
- * parentheses what its own --note and CI job were.
+ * "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00", or "done: waited
+ * for ops@web1, pid 4711, ...", and in parentheses what its own --note and CI job were.
  */
 export function reasonOf(run: PastRun): string {
+  const end = endOfRun(run);
+  const waited = waitedFor(run);
+  const separator = end.includes(': ') ? '; ' : ': ';
+  const sentence = waited === '' ? end : `${end}${separator}${waited}`;
   const why = reasonParts(run).join(', ');
-  return why === '' ? endOfRun(run) : `${endOfRun(run)} (${why})`;
+  return why === '' ? sentence : `${sentence} (${why})`;
+}
+
+/** Empty for a run that did not wait, or whose end tells what was in its way. */
+function waitedFor({ heldMs, waitMs, blocker }: PastRun): string {
+  if (heldMs === null || waitMs < longWaitMs || blocker === null) return '';
+  return `waited: ${heldLine(blocker)}`;
 }
 
 function endOfRun(run: PastRun): string {
@@ -76,7 +89,8 @@ function endOfRun(run: PastRun): string {
         : `${kinds.stopped}, status ${run.status}`;
     case 'lost':
       if (run.stoppedBy !== null) return `${kinds.lost}: broken by ${personLine(run.stoppedBy)}`;
-      return `${kinds.lost}: stopped`;
+      if (run.lossReason === null) return kinds.lost;
+      return `${kinds.lost}: ${printable(run.lossReason, 40)}`;
     case 'vanished':
       return `${kinds.vanished}: killed, its host died, or it was cut off at its release`;
     default:

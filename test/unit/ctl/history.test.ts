@@ -40,6 +40,7 @@ const run: PastRun = {
     fence: null,
     blocker: null,
     stoppedBy: null,
+    lossReason: null,
   },
 };
 
@@ -51,7 +52,15 @@ it.each([
   [{ exitCode: null, signal: 'SIGKILL', status: 137 }, 'failed', 'died of SIGKILL'],
   [{ outcome: 'max-run', status: 124 }, 'max-run', 'ran too long: stopped by --max-run'],
   [{ outcome: 'signal', status: 143 }, 'stopped', 'told to stop, status 143'],
-  [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock: stopped'],
+  [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock'],
+  [{ outcome: 'lost', lossReason: 'suspended' }, 'lost', 'lost the lock: suspended'],
+  [{ waitMs: 1_000, blocker }, 'done', `done: waited: ${held}`],
+  [{ waitMs: 999, blocker }, 'done', 'done'],
+  [
+    { waitMs: 1_000, blocker, outcome: 'max-run', note: 'v 4' },
+    'max-run',
+    `ran too long: stopped by --max-run; waited: ${held} (note "v 4")`,
+  ],
   [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],
   [{ outcome: 'busy', heldMs: null, blocker }, 'missed', `did not run: ${held}`],
   [{ outcome: 'busy', heldMs: null }, 'missed', 'did not run: others were first'],
