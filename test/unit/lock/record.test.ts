@@ -25,7 +25,9 @@ test('a line of ours is read as it was written', () => {
 });
 
 test.each([
-  ...['outcome', 'host', 'user', 'label', 'signal'].map((field) => [field, 80] as const),
+  ...['outcome', 'host', 'user', 'label', 'signal', 'lossReason'].map(
+    (field) => [field, 80] as const,
+  ),
   ['token', 200] as const,
 ])('%s has %i characters at most', (field, most) => {
   const line = JSON.stringify({ v: 1, ...record, [field]: long });
@@ -53,4 +55,8 @@ test.each([
   ],
 ])('times of no run: %j', (times, expected) => {
   expect(parseRecord(JSON.stringify({ v: 1, ...record, ...times }))).toMatchObject(expected);
+});
+
+test('a reason that is no text makes it no record', () => {
+  expect(parseRecord(JSON.stringify({ v: 1, ...record, lossReason: 7 }))).toBe(null);
 });
