@@ -8,7 +8,7 @@ import { lossAtRelease } from '../lock/quorum.ts';
 import type { Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
 import type { Lease as CoreLease } from '../lock/types.ts';
-import { parseValue, slotOf } from '../lock/value.ts';
+import { slotOf } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
 import { type LeaseLossReason, lostError, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
@@ -42,10 +42,10 @@ export class HeldLease implements Lease {
   #isDisproved = false;
 
   constructor(lease: CoreLease, parts: HeldLeaseParts) {
-    const { resources, value, ttlMs } = lease.claim;
+    const { resources, token, ttlMs } = lease.claim;
     this.resource = resources[0] ?? '';
     this.resources = resources;
-    this.token = parseValue(value).token;
+    this.token = token;
     this.fence = lease.fence;
     this.slot = slotOf(lease.claim, parts.slotCount);
     this.ttlMs = ttlMs;

@@ -8,7 +8,6 @@ import type { HolderChannel, Listen, Person } from './people.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { HeldLock } from './redlock.ts';
 import type { Claim, Lease, LossReason } from './types.ts';
-import { parseValue } from './value.ts';
 import { holderIdOf } from './waiter-id.ts';
 
 export interface LeaseKeeperSettings {
@@ -263,5 +262,5 @@ export class LeaseKeeper {
 
 /** The claim as that of a waiter: a holder has a channel of its own, on which waiters wake it. */
 function asHolder(claim: Claim): Claim {
-  return { ...claim, waiter: { id: holderIdOf(parseValue(claim.value).token), arrivalUs: 0 } };
+  return { ...claim, waiter: { id: holderIdOf(claim.token), arrivalUs: 0 } };
 }

@@ -129,7 +129,7 @@ export class HolderChannel {
   #isClosed = false;
 
   constructor(masters: readonly Master[], claim: Claim, onRequest: OnRequest) {
-    const { token } = parseValue(claim.value);
+    const { token } = claim;
     this.#claim = { ...claim, waiter: { id: askedIdOf(token), arrivalUs: 0 } };
     this.#onRequest = onRequest;
     this.#requests = new HolderRequests(token, masters.length);

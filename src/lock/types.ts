@@ -55,7 +55,7 @@ export interface Start {
 }
 
 /**
- * What one client asks of the masters. The value is unique, new for every attempt, and proves
+ * What one client asks of the masters. Token and value are unique, new for every attempt, and prove
  * ownership.
  */
 export interface Claim {
@@ -63,6 +63,7 @@ export interface Claim {
   readonly resources: readonly string[];
   readonly sharing: Sharing;
   readonly preemptible: Preemptible;
+  readonly token: string;
   /** `<token> <holder record>`, compared whole by the masters: see value.ts. */
   readonly value: string;
   /** The time to live of the keys, counted by each master from the moment when it grants. */

@@ -43,7 +43,7 @@ export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
 
 /** A claim that does not wait in the queue. `token` must never have been used before. */
 export function newClaim(wish: Wish, token: string, record: HolderRecord): Claim {
-  return { ...alone, ...wish, value: renderValue(token, record), waiter: null };
+  return { ...alone, ...wish, token, value: renderValue(token, record), waiter: null };
 }
 
 export function renderValue(token: string, record: HolderRecord): string {

@@ -196,6 +196,7 @@ export class EnclosingLock implements HeldLock {
       resources: names,
       ...alone,
       sharing,
+      token: this.#enclosing.token,
       value,
       ttlMs,
       isFenced: fence !== null,

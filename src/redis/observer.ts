@@ -6,6 +6,7 @@
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
+import { parseValue } from '../lock/value.ts';
 import type { MasterAddress } from './address.ts';
 import { callsOf } from './calls/protocol.ts';
 import {
@@ -165,6 +166,7 @@ export class LockObserver {
   ): Promise<ReleaseReply> {
     const claim = {
       resources: [resource],
+      token: parseValue(value).token,
       value,
       sharing,
       ttlMs: 0,

@@ -58,7 +58,7 @@ function heldVariables(environment: NodeJS.ProcessEnv, { claim, fence }: Lease):
     name,
     lease: leases[index] ?? '',
   }));
-  const lease = `${parseValue(claim.value).token}:${fence ?? ''}:${claim.ttlMs}`;
+  const lease = `${claim.token}:${fence ?? ''}:${claim.ttlMs}`;
   const held = [
     ...all.filter(({ name }) => !ours.includes(name)),
     ...ours.map((name) => ({ name, lease })),
@@ -104,7 +104,7 @@ export function childEnvironment(
     REDLOCK_NAME: resources[0],
     REDLOCK_NAMES: encodedList(resources).join(','),
     REDLOCK_SLOT: slot === null ? '' : String(slot),
-    REDLOCK_TOKEN: parseValue(claim.value).token,
+    REDLOCK_TOKEN: claim.token,
     REDLOCK_TTL_MS: String(claim.ttlMs),
     ...heldVariables(environment, lease),
   };

@@ -7,7 +7,7 @@ import os from 'node:os';
 import { blockerOf, renderRecord, renderStart } from '../lock/history.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Claim, Start } from '../lock/types.ts';
-import { type HolderRecord, parseValue } from '../lock/value.ts';
+import type { HolderRecord } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import type { Finished, RunEvent } from './ports.ts';
@@ -182,8 +182,7 @@ export class Recorder {
   }
 
   /** What the masters keep of a run that has acquired the lock, until its end. */
-  startOf({ value }: Claim): Start {
-    const { token } = parseValue(value);
+  startOf({ token }: Claim): Start {
     const waitMs = Math.round(this.#clock.now() - this.#beganAt);
     return { token, line: renderStart(token, this.#self, waitMs) };
   }
@@ -205,7 +204,7 @@ export class Recorder {
   }
 
   #render(
-    { value }: Claim,
+    { token }: Claim,
     result: RunResult,
     waitMs: number,
     heldMs: number | null,
@@ -214,7 +213,7 @@ export class Recorder {
     const { childExit, cause } = result;
     const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
     return renderRecord({
-      token: parseValue(value).token,
+      token,
       ...this.#self,
       outcome: outcomeOf(result),
       waitMs: Math.round(waitMs),

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { expect } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/lock/types.ts';
+import { parseValue } from '../../src/lock/value.ts';
 import { waiterIdOf } from '../../src/lock/waiter-id.ts';
 import type { FreezeReply } from '../../src/redis/observer.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
@@ -81,6 +82,7 @@ export function claimOf(value: string, changes: Partial<Claim> = {}): Claim {
   return {
     ...alone,
     resources: ['r'],
+    token: parseValue(value).token,
     value,
     ttlMs: usualTtlMs,
     isFenced: true,

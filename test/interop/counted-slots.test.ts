@@ -37,6 +37,7 @@ const slotOf = (value: string, slot: number): Claim => {
     ...alone,
     resources: [resource],
     sharing,
+    token: value,
     value,
     ttlMs: 30_000,
     isFenced: false,

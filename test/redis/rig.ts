@@ -9,6 +9,7 @@ import { afterEach, expect } from 'vitest';
 import type { LockEvent } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/types.ts';
+import { parseValue } from '../../src/lock/value.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
@@ -103,10 +104,12 @@ export function redlockOn(places: readonly Place[], options: RigOptions = {}): R
 
 /** A wish with a value of its own; `ttlMs` is far longer than any test. */
 export function newClaim(changes: Partial<Claim> = {}): Claim {
+  const { value = randomBytes(8).toString('hex') } = changes;
   return {
     ...alone,
     resources: ['r'],
-    value: randomBytes(8).toString('hex'),
+    token: parseValue(value).token,
+    value,
     ttlMs: 60_000,
     isFenced: true,
     waiter: null,

@@ -3,7 +3,6 @@
 // releases the lock unless the token was printed, and later when the shell has ended.
 
 import { alone } from '../../src/lock/types.ts';
-import { parseValue } from '../../src/lock/value.ts';
 import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
 import type { HoldRecord, LockHandle } from './step-facts.ts';
@@ -91,7 +90,7 @@ export class HoldProgram {
             record.value = claim.value;
             const handle = {
               resource: name,
-              token: parseValue(claim.value).token,
+              token: claim.token,
               value: claim.value,
             };
             witness.tickets.add(handle);

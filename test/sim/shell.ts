@@ -2,7 +2,6 @@
 // token, and may vanish at any time. What it does is drawn from a stream of chance of its own.
 
 import { alone } from '../../src/lock/types.ts';
-import { parseValue } from '../../src/lock/value.ts';
 import type { Crowd } from './contender.ts';
 import { HoldProgram } from './hold-program.ts';
 import type { Machine } from './machine.ts';
@@ -94,7 +93,7 @@ export class Shell {
       close();
       if (acquisition.kind !== 'acquired') return null;
       const { claim } = acquisition.lease;
-      const handle = { resource, token: parseValue(claim.value).token, value: claim.value };
+      const handle = { resource, token: claim.token, value: claim.value };
       witness.tickets.add(handle);
       program.handOver(claim);
       return handle;

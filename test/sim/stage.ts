@@ -156,6 +156,7 @@ export class Stage {
       return {
         ...alone,
         resources: [resource],
+        token: `${name}.${count}`,
         value: `${name}.${count}`,
         ttlMs,
         isFenced,

@@ -55,6 +55,7 @@ describe('docs/reference.md', () => {
     const claim = {
       ...alone,
       resources: ['r'],
+      token: 'v',
       value: 'v',
       ttlMs: 1,
       isFenced: true,

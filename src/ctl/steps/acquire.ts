@@ -7,7 +7,7 @@ import { HolderChannel, type Listen } from '../../lock/people.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
-import { type HolderRecord, parseValue } from '../../lock/value.ts';
+import type { HolderRecord } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
 import type { MasterAddress } from '../../redis/address.ts';
@@ -127,7 +127,7 @@ export function ticketText(
   { claim, fence, validUntil }: Lease,
   facts: object,
 ): string {
-  const { token } = parseValue(claim.value);
+  const { token } = claim;
   if (!args.has('--json')) return `${token}\n`;
   const validMs = Math.floor(validUntil - clock.now());
   return jsonLine({

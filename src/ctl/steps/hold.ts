@@ -6,7 +6,6 @@
 import { spawn } from 'node:child_process';
 import { renderRecord } from '../../lock/history.ts';
 import type { Lease } from '../../lock/types.ts';
-import { parseValue } from '../../lock/value.ts';
 import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import { type Call, holderRoleName, type OwnerProcess } from '../call.ts';
@@ -169,7 +168,7 @@ function recordBy(call: Call): Terms['recordOf'] {
   return ({ claim, fence }: Lease, end, waitMs, heldMs) => {
     const { since, ...holder } = holderOf(call, label);
     return renderRecord({
-      token: parseValue(claim.value).token,
+      token: claim.token,
       ...holder,
       ...facts[end],
       waitMs: Math.round(waitMs),

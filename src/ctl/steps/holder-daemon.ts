@@ -7,7 +7,6 @@ import type { Listen } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { lockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
-import { parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
@@ -89,7 +88,7 @@ async function keep(
 ): Promise<End> {
   const { redlock, clock, masterTimeoutMs } = parts;
   const { claim } = lease;
-  const id = keeperIdOf(parseValue(claim.value).token);
+  const id = keeperIdOf(claim.token);
   const lost = new AbortController();
   const stopped = new AbortController();
   let bug: unknown = null;

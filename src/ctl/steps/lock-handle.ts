@@ -148,6 +148,7 @@ export async function extendBy(handle: LockHandle, ttlMs: number, access: Access
       ...alone,
       resources: [handle.name],
       sharing,
+      token: handle.token,
       value,
       ttlMs,
       isFenced,

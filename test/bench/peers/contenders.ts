@@ -59,6 +59,7 @@ export const ours: Peer = {
     const newClaim = () => ({
       ...alone,
       resources: ['ours'],
+      token: '',
       value: newValue(),
       ttlMs,
       isFenced: true,

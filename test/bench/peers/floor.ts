@@ -18,7 +18,8 @@ export function callsOn(resource: string): {
   readonly release: ScriptCall;
 } {
   const value = '01234567-89ab-cdef-0123-456789abcdef';
-  const claim = { ...alone, resources: [resource], value, ttlMs, isFenced: true, waiter: null };
+  const own = { resources: [resource], token: value, value, ttlMs };
+  const claim = { ...alone, ...own, isFenced: true, waiter: null };
   const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };
   return {
     acquire: redlockCalls.toAcquire(claim, '', usualHistoryBytes),

@@ -33,7 +33,8 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const { sharing, preemptible } = alone;
   return async () => {
     const value = randomUUID();
-    const claim = { resources, sharing, preemptible, value, ttlMs, isFenced, waiter: null };
+    const own = { resources, token: value, value, ttlMs, isFenced };
+    const claim = { ...own, sharing, preemptible, waiter: null };
     const attempt = await redlock.attempt(claim);
     if (attempt.kind !== 'acquired') throw new Error(`${attempt.kind}`);
     await redlock.releaseOnQuorum(claim);

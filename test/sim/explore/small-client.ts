@@ -249,7 +249,8 @@ export class SmallClient {
   #newClaim(): Claim {
     this.#valueCount += 1;
     const value = `${this.name}.${this.#valueCount}`;
-    return { ...alone, resources: [resource], value, ttlMs, isFenced: true, waiter: null };
+    const own = { resources: [resource], token: value, value, ttlMs };
+    return { ...alone, ...own, isFenced: true, waiter: null };
   }
 
   #observed(masters: readonly RedisMaster[], clock: Clock): Redlock {

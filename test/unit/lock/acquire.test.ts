@@ -24,6 +24,7 @@ function setUp(parts: Partial<AcquireParts> = {}, limits: Partial<AcquireLimits>
     const claim = {
       ...alone,
       resources: ['x'],
+      token: `token${attempt}`,
       value: `value ${attempt}`,
       ttlMs: validMs,
       isFenced: true,

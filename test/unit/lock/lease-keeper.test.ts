@@ -25,6 +25,7 @@ function leaseAt(startedAt: number): Lease {
   const claim = {
     ...alone,
     resources: ['x'],
+    token: 'token',
     value: 'value',
     ttlMs: validMs,
     isFenced: true,

@@ -17,6 +17,7 @@ export const settings = {
 export const claim = {
   ...alone,
   resources: ['x'],
+  token: 'token',
   value: 'token {}',
   ttlMs: 3_000,
   isFenced: true,
