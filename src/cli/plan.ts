@@ -67,10 +67,10 @@ function derived(label: string, durationMs: number): Row {
 }
 
 function timingRows(settings: Settings, from: RowOf): Row[] {
-  const { ttlMs } = settings;
+  const { ttlMs, driftFactor } = settings;
   return [
     from('ttl', 'ttl', renderDuration(ttlMs)),
-    derived('drift', driftMsOf(ttlMs)),
+    derived('drift', driftMsOf(ttlMs, driftFactor)),
     derived('extend every', settings.extendEveryMs),
     derived('stop at', stopAtMsOf(settings)),
     from('stop signal', 'signal', settings.stopSignal),

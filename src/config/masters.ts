@@ -24,7 +24,7 @@ import {
 import type { ConfigWarning } from './warning.ts';
 
 /** *Invariant:* the settings of each master, whole: no program picks some of them. */
-export interface MasterSettings extends Omit<RedisMasterSettings, 'wallMs' | 'ownList'> {
+export interface MasterSettings extends Omit<RedisMasterSettings, 'ownList'> {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly local: boolean;

@@ -41,7 +41,7 @@ export interface Settings extends RunTimings, MasterSettings, LockSettings {
   readonly slotCount: number | null;
   readonly preemptible: Preemptible;
   /** A count of retries instead of a wait; null: none. */
-  readonly retries: Retries | null;
+  readonly retries: RetrySettings | null;
   /** The length of the queue from which on it is not entered; null: none. */
   readonly maxWaiters: number | null;
   readonly jitterMs: number;
@@ -71,6 +71,8 @@ export interface Settings extends RunTimings, MasterSettings, LockSettings {
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   readonly logFormat: 'text' | 'json';
 }
+
+type RetrySettings = Retries & { readonly delayMs: number };
 
 export interface SettingsRequest extends ExecutionContext {
   readonly args: RunArguments;
@@ -179,7 +181,7 @@ function checkedTimings(
  * Of `wait` and `retryCount` the one in the layer of higher precedence counts. Both on the command
  * line are an error.
  */
-function checkedRetries({ get, must }: Sources): Retries | null {
+function checkedRetries({ get, must }: Sources): RetrySettings | null {
   const [wait, count] = [get('wait', readPatience), get('retryCount', readCount)];
   const [delayMs, jitterMs] = [must('retryDelay', readDuration), must('retryJitter', readDuration)];
   if (count === null) return null;

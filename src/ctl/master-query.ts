@@ -163,7 +163,7 @@ export class MasterQuery {
   }
 
   /** Removes exactly this value from every master that shows it. */
-  remove(name: string, value: string, sharing?: Sharing): Promise<ReleaseReply[]> {
+  remove(name: string, value: string, sharing: Sharing): Promise<ReleaseReply[]> {
     return this.ask<ReleaseReply>((observer) => observer.remove(name, value, sharing));
   }
 

@@ -54,10 +54,15 @@ export class HeldLease implements Lease {
     const extendEveryMs = isKeptAlive ? timings.extendEveryMs : null;
     this.#keeper = new LeaseKeeper(
       lease,
-      { ...timings, extendEveryMs },
+      { ...timings, extendEveryMs, killReserveMs: null },
       {
         ...parts,
         random: Math.random,
+        listen: null,
+        onConfirmed: () => {},
+        onReplaced: () => {},
+        onStopAsked: () => {},
+        onKillDue: () => {},
         onLost: (reason) => this.#onLost(reason),
         onBug: (bug) => this.lose('suspended', bug),
       },
@@ -176,7 +181,10 @@ export class HeldLease implements Lease {
     const loss = lossAtRelease(released, this.#leftMs);
     if (loss === 'taken' && !this.signal.aborted) this.#lateLoss = lostError(this.resources, loss);
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs: 0 });
-    else report({ kind: 'release-unconfirmed', failures, remainingMs: this.#keeper.standsForMs() });
+    else {
+      const remainingMs = this.#keeper.standsForMs(0);
+      report({ kind: 'release-unconfirmed', failures, remainingMs });
+    }
     onOver();
     return isConfirmed && missing === null && !hasRunOut;
   }

@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { acquire } from '../lock/acquire.ts';
 import type { LockEvent } from '../lock/ports.ts';
+import { usualDriftFactor } from '../lock/quorum.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
 import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
@@ -194,8 +195,10 @@ export class Redlock implements AsyncDisposable {
       report,
       newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
       waiterId: this.#claims.waiterId(form, label),
+      recordOf: () => null,
     };
-    const patience = { giveUpAfterMs, retries: retries ? retriesOf(retries) : null, aborted };
+    const attempts = { retries: retries ? retriesOf(retries) : null, maxWaiters: null };
+    const patience = { ...attempts, giveUpAfterMs, aborted };
     const { reserveMs } = timings;
     const isIdentifying = !this.#hasIdentified;
     const acquisition = await acquire(
@@ -204,7 +207,7 @@ export class Redlock implements AsyncDisposable {
         report,
         servers: this.#watch.serversOf(this.#masters),
         wait: (leftMs) => waitForLock(parts, { ...patience, waitMs: leftMs }),
-        release: (claim) => redlock.release(claim),
+        release: (claim) => redlock.release(claim, 0, null),
         ready: async () => null,
       },
       { waitMs, aborted, reserveMs, isIdentifying },
@@ -252,7 +255,7 @@ function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): L
     ttlMs,
     masterTimeoutMs: options.masterTimeoutMs ?? null,
     reserveMs: options.reserveMs ?? Math.min(5000, Math.floor(ttlMs / 4)),
-    driftFactor: options.driftFactor,
+    driftFactor: options.driftFactor ?? usualDriftFactor,
   });
   const danger = dangerOf(timings, isKeptAlive);
   if (danger === null) return timings;
@@ -263,13 +266,13 @@ function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): L
 
 function retriesOf({ count, delayMs = 200, jitterMs = 0 }: RetryOptions): Retries {
   if (typeof delayMs === 'number') return { count, delayMs, jitterMs };
-  const delayMsAfter = (attemptCount: number) => {
+  const checkedDelayMs = (attemptCount: number) => {
     const pauseMs = delayMs(attemptCount);
     if (!(pauseMs >= 0))
       throw usageError(`retries.delayMs: returned ${pauseMs} (return milliseconds)`);
     return pauseMs;
   };
-  return { count, delayMs: 0, delayMsAfter, jitterMs };
+  return { count, delayMs: checkedDelayMs, jitterMs };
 }
 
 /** The options without those that are undefined, which count as not given. */

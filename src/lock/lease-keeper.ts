@@ -17,9 +17,9 @@ export interface LeaseKeeperSettings {
   /** How long before the end of validity stopping has to begin. */
   readonly reserveMs: number;
   /**
-   * How long before the end of validity SIGKILL has to be sent; absent: there is nothing to kill.
+   * How long before the end of validity SIGKILL has to be sent; null: there is nothing to kill.
    */
-  readonly killReserveMs?: number;
+  readonly killReserveMs: number | null;
 }
 
 /**
@@ -34,16 +34,17 @@ export interface LeaseKeeperParts {
   readonly random: Random;
   readonly report: Report;
   /** An extension has confirmed the lease. */
-  readonly onConfirmed?: (lease: Lease) => void;
+  readonly onConfirmed: (lease: Lease) => void;
   /** `brokenBy`: who has said that it broke the lock; null: no person has. */
   readonly onLost: (reason: KeeperLossReason, brokenBy: Person | null) => void;
   /** A quorum names this waiter, by which the holder is to be replaced. The lease goes on. */
-  readonly onReplaced?: (by: string) => void;
-  /** Subscribes to what people ask; absent: they are not listened to. */
-  readonly listen?: Listen;
+  readonly onReplaced: (by: string) => void;
+  /** Subscribes to what people ask; null: they are not listened to. */
+  readonly listen: Listen | null;
   /** A person asks the holder to stop. The lease goes on. */
-  readonly onStopAsked?: (by: Person) => void;
-  readonly onKillDue?: () => void;
+  readonly onStopAsked: (by: Person) => void;
+  /** SIGKILL is due. */
+  readonly onKillDue: () => void;
   /** An error that is a bug of redlock-run. */
   readonly onBug: (bug: unknown) => void;
 }
@@ -110,7 +111,7 @@ export class LeaseKeeper {
    * For how many ms keys may stand where no release arrives: one that was kept for `keepMs`, or one
    * that an extension has set anew, though its answer never came.
    */
-  standsForMs(keepMs = 0): number {
+  standsForMs(keepMs: number): number {
     return standsForMs(this.#setAt, this.#lease.claim, keepMs, this.#parts.clock.now());
   }
 
@@ -138,7 +139,7 @@ export class LeaseKeeper {
     if (this.#extendingEnded.signal.aborted || lease.validUntil <= this.#lease.validUntil) return;
     this.#lease = lease;
     this.#extensionCount += 1;
-    this.#parts.onConfirmed?.(lease);
+    this.#parts.onConfirmed(lease);
   }
 
   /** Sends no further extension. The lease that is confirmed stays valid to its end. */
@@ -183,7 +184,7 @@ export class LeaseKeeper {
         if (extension.kind === 'lost') return onLost(extension.reason, this.#brokenBy);
         if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
         else if (extension.replacedBy !== null) {
-          onReplaced?.(extension.replacedBy);
+          onReplaced(extension.replacedBy);
           subscriptions?.close();
         }
       }
@@ -196,11 +197,11 @@ export class LeaseKeeper {
   async #listen(): Promise<void> {
     const { clock, listen } = this.#parts;
     const extendingEnded = this.#extendingEnded.signal;
-    if (listen === undefined) return;
+    if (listen === null) return;
     await clock.sleep(listenAfterMs, extendingEnded);
     if (extendingEnded.aborted) return;
     this.#channel = listen(this.#lease.claim, ({ kind, by }) => {
-      if (kind === 'stop') return this.#parts.onStopAsked?.(by);
+      if (kind === 'stop') return this.#parts.onStopAsked(by);
       this.#brokenBy = by;
       this.#pausing.abort();
     });
@@ -240,8 +241,8 @@ export class LeaseKeeper {
     const lateMs = await this.#reach(reserveMs);
     if (lateMs === null) return;
     onLost(lateMs > suspendedMs ? 'suspended' : 'unreachable', null);
-    if (killReserveMs === undefined) return;
-    if ((await this.#reach(killReserveMs)) !== null) onKillDue?.();
+    if (killReserveMs === null) return;
+    if ((await this.#reach(killReserveMs)) !== null) onKillDue();
   }
 
   /**

@@ -50,7 +50,7 @@ export interface Master {
    * is a line for the history (history.ts). The master keeps it if it can, perhaps twice; it
    * never makes the release fail.
    */
-  release(claim: Claim, keepMs: number, record?: string | null): Promise<ReleaseReply>;
+  release(claim: Claim, keepMs: number, record: string | null): Promise<ReleaseReply>;
   /** Removes the key after an attempt without a quorum, and keeps our position in the queue. */
   rollback(claim: Claim): Promise<ReleaseReply>;
   /** Only leaves the queue: for a holder of the lock, on a master that has refused it. */

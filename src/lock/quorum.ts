@@ -21,8 +21,9 @@ export function quorumOf(masterCount: number): number {
 }
 
 /**
- * One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the
- * fastest NTP slew.
+ * By which part of the time the rates of clocks may differ, except where a user of the library
+ * chooses another. One percent is a hundred times what an undisturbed quartz clock needs, and
+ * twenty times the fastest NTP slew.
  */
 export const usualDriftFactor = 0.01;
 
@@ -30,7 +31,7 @@ export const usualDriftFactor = 0.01;
  * Allowance in ms for clocks that run at different rates, by the given part of the time, and for
  * the rounding of expiry in Redis (1 ms) and here.
  */
-export function driftMsOf(ttlMs: number, driftFactor = usualDriftFactor): number {
+export function driftMsOf(ttlMs: number, driftFactor: number): number {
   return Math.ceil(ttlMs * driftFactor) + 2;
 }
 
@@ -38,7 +39,7 @@ export function driftMsOf(ttlMs: number, driftFactor = usualDriftFactor): number
  * The instant until which a lease is exclusive. `startedAt` must have been read before the first
  * byte was sent.
  */
-export function validUntilOf(startedAt: number, ttlMs: number, driftFactor?: number): number {
+export function validUntilOf(startedAt: number, ttlMs: number, driftFactor: number): number {
   return startedAt + ttlMs - driftMsOf(ttlMs, driftFactor);
 }
 

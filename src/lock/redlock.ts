@@ -37,8 +37,8 @@ export interface RedlockSettings {
   readonly masterTimeoutMs: number;
   /** The validity that must be left after a grant: the time that stopping the work takes. */
   readonly reserveMs: number;
-  /** By how much the rates of clocks may differ, as a part of the time; absent: see quorum.ts. */
-  readonly driftFactor?: number | undefined;
+  /** By how much the rates of clocks may differ, as a part of the time. */
+  readonly driftFactor: number;
 }
 
 /** The part of a Redlock that a lease needs once it is held. */
@@ -52,7 +52,7 @@ export class Redlock {
   readonly #clock: Clock;
   readonly #reserveMs: number;
   readonly #masterTimeoutMs: number;
-  readonly #driftFactor: number | undefined;
+  readonly #driftFactor: number;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
   /**
@@ -88,6 +88,7 @@ export class Redlock {
       else refusers.add(master);
     };
     const { votes, withdraw } = await this.#set.ask<AcquireReply>({
+      masters: this.#set.masters,
       ask: (master, withdrawn) => master.acquire(claim, withdrawn),
       isCertain: (replies) => this.#isEnough(replies, claim, stragglers),
       onVote: (master, { kind }) => kind === 'refused' && onRefusal(master),
@@ -144,6 +145,7 @@ export class Redlock {
     const toRepair: Master[] = [];
     let confirmed: Lease | null = null;
     const { votes } = await this.#set.ask<ExtendReply>({
+      masters: this.#set.masters,
       ask: (master, withdrawn) => master.extend(claim, lease.fence, withdrawn),
       isCertain: (replies) => extendVerdictOf(replies.values(), this.masterCount) !== 'undecided',
       onVote: (master, vote) => {
@@ -184,7 +186,7 @@ export class Redlock {
    * Waits for the answers of the masters that are no stragglers, no longer than the master timeout.
    * `record` is the line for the history; null for none.
    */
-  release(claim: Claim, keepMs = 0, record: string | null = null): Promise<Released> {
+  release(claim: Claim, keepMs: number, record: string | null): Promise<Released> {
     return this.#release(claim, (master) => master.release(claim, keepMs, record));
   }
 
@@ -195,7 +197,7 @@ export class Redlock {
   releaseOnQuorum(claim: Claim): Promise<Released> {
     const isEnough: RoundRequest<Master, ReleaseReply>['isCertain'] = (replies) =>
       countOf(replies, 'released') >= quorumOf(this.masterCount);
-    return this.#release(claim, (master) => master.release(claim, 0), isEnough);
+    return this.#release(claim, (master) => master.release(claim, 0, null), isEnough);
   }
 
   /** Subscribes to the wake-ups of the claim's waiter. Its next attempt enters it in the queues. */

@@ -5,7 +5,7 @@
 
 import { moreTelling } from './failures.ts';
 import type { Clock, Report } from './ports.ts';
-import { driftMsOf } from './quorum.ts';
+import { driftMsOf, usualDriftFactor } from './quorum.ts';
 import type { Extended, Failed, MasterFailure } from './types.ts';
 
 // Jumps of a master's time of day. Redis expires keys by that time, so a master whose clock is set
@@ -37,7 +37,7 @@ export class MasterTimes {
     const last = this.#leads.get(master);
     this.#leads.set(master, lead);
     if (!last) return 0;
-    const driftMs = driftMsOf(answeredAt - last.at);
+    const driftMs = driftMsOf(answeredAt - last.at, usualDriftFactor);
     const aheadMs = lead.leastMs - last.mostMs;
     const behindMs = last.leastMs - lead.mostMs;
     if (aheadMs > driftMs) return Math.round(aheadMs);
@@ -55,8 +55,8 @@ interface AnyVote {
 }
 
 export interface RoundRequest<Peer, Vote> {
-  /** Default: all of the set. */
-  readonly masters?: readonly Peer[];
+  /** All of the set, or some. */
+  readonly masters: readonly Peer[];
   /** What is unsent when `withdrawn` aborts must never be sent. */
   readonly ask: (master: Peer, withdrawn: AbortSignal) => Promise<Vote | Failed>;
   /** Called after each vote; true ends the round. */
@@ -117,9 +117,9 @@ export class MasterSet<Peer extends Named> {
    * `ask` that rejects is a failed vote.
    */
   async ask<Vote extends AnyVote>(request: RoundRequest<Peer, Vote>): Promise<Round<Peer, Vote>> {
-    const masters = request.masters ?? this.masters;
+    const { masters } = request;
     const askedAt = this.#clock.now();
-    const round = await this.#round(masters, request, askedAt);
+    const round = await this.#round(request, askedAt);
     // A round that was cut short says nothing of the masters that had no time to answer.
     if (request.cancelled?.aborted) return round;
     for (const master of masters) if (this.#owedBy(master) > 0) this.#stragglers.add(master);
@@ -127,8 +127,7 @@ export class MasterSet<Peer extends Named> {
   }
 
   #round<Vote extends AnyVote>(
-    masters: readonly Peer[],
-    { ask, isCertain, onVote, cancelled }: RoundRequest<Peer, Vote>,
+    { masters, ask, isCertain, onVote, cancelled }: RoundRequest<Peer, Vote>,
     askedAt: number,
   ): Promise<Round<Peer, Vote>> {
     const votes = new Map<Peer, Vote | Failed>();

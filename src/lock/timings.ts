@@ -2,7 +2,7 @@
 // not safe. All in milliseconds. The command must be stopped well before the lock runs out, and two
 // attempts to extend must have ended before that.
 
-import { driftMsOf } from './quorum.ts';
+import { driftMsOf, usualDriftFactor } from './quorum.ts';
 
 export interface LockTimings {
   readonly ttlMs: number;
@@ -12,8 +12,8 @@ export interface LockTimings {
   readonly reserveMs: number;
   /** From the start of the last confirmed round to the next extension. */
   readonly extendEveryMs: number;
-  /** By how much clocks may run faster or slower; absent: see quorum.ts. */
-  readonly driftFactor?: number | undefined;
+  /** By how much clocks may run faster or slower, as a part of the time. */
+  readonly driftFactor: number;
 }
 
 export interface RunTimings extends LockTimings {
@@ -28,7 +28,7 @@ interface Choice {
   /** null: a twentieth of the ttl, between 50 ms and 2 s. */
   readonly masterTimeoutMs: number | null;
   readonly reserveMs: number;
-  readonly driftFactor?: number | undefined;
+  readonly driftFactor: number;
 }
 
 /** How often a lease is extended within its ttl, where that leaves time enough. */
@@ -54,7 +54,8 @@ export function runTimings(
 ): RunTimings {
   const grace = graceMs ?? Math.floor(Math.min(5000, ttlMs / 3));
   const marginMs = Math.round(Math.min(1000, ttlMs / 6));
-  const timings = lockTimings({ ttlMs, masterTimeoutMs, reserveMs: grace + marginMs });
+  const reserveMs = grace + marginMs;
+  const timings = lockTimings({ ttlMs, masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor });
   return { ...timings, graceMs: grace, marginMs };
 }
 

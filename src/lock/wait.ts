@@ -44,9 +44,8 @@ export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;
 export interface Retries {
   /** After the first attempt. */
   readonly count: number;
-  readonly delayMs: number;
-  /** Instead of `delayMs`, when a pause depends on the number of attempts so far. */
-  readonly delayMsAfter?: (attemptCount: number) => number;
+  /** The pause between two attempts; it may depend on the number of attempts so far. */
+  readonly delayMs: number | ((attemptCount: number) => number);
   /** A random part of this is added to each pause. */
   readonly jitterMs: number;
 }
@@ -56,10 +55,10 @@ export interface WaitLimits {
   readonly waitMs: number | null;
   /** How long to go on without a quorum that answers. */
   readonly giveUpAfterMs: number;
-  /** Bounds the attempts by their number, and by nothing else. */
-  readonly retries?: Retries | null;
+  /** Bounds the attempts by their number, and by nothing else; null: they are not. */
+  readonly retries: Retries | null;
   /** Gives up where so many waiters are in the queue already; null: waits behind any number. */
-  readonly maxWaiters?: number | null;
+  readonly maxWaiters: number | null;
   readonly aborted: AbortSignal;
 }
 
@@ -72,8 +71,8 @@ export interface WaitParts {
   readonly newClaim: () => Claim;
   /** The id of this waiter in the queue. */
   readonly waiterId: string;
-  /** The line for the history when a waiter leaves without the lock; absent: none. */
-  readonly recordOf?: (claim: Claim, acquisition: NotAcquired) => string | null;
+  /** The line for the history when a waiter leaves without the lock; null: none. */
+  readonly recordOf: (claim: Claim, acquisition: NotAcquired) => string | null;
 }
 
 /** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
@@ -169,7 +168,7 @@ class Wait {
     const { redlock, clock, recordOf } = this.#parts;
     if (this.#limits.aborted.aborted) {
       const aborted = { kind: 'aborted' } as const;
-      await redlock.release(attempt.lease.claim, 0, recordOf?.(this.#claim, aborted));
+      await redlock.release(attempt.lease.claim, 0, recordOf(this.#claim, aborted));
       return aborted;
     }
     return { ...attempt, elapsedMs: clock.now() - attemptedAt };
@@ -213,7 +212,7 @@ class Wait {
     if (attempt.kind !== 'busy' || attempt.position === null || this.#queuedCount !== null)
       return null;
     this.#queuedCount = attempt.position;
-    if (typeof maxWaiters !== 'number' || attempt.position < maxWaiters) return null;
+    if (maxWaiters === null || attempt.position < maxWaiters) return null;
     const { holder, holderCount, freeInMs, position: queuedCount } = attempt;
     return { kind: 'busy', holder, holderCount, freeInMs, queuedCount };
   }
@@ -232,8 +231,8 @@ class Wait {
       report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
     }
     if (retries) {
-      const { delayMs, delayMsAfter, jitterMs } = retries;
-      const pauseMs = delayMsAfter ? delayMsAfter(this.#attemptCount) : delayMs;
+      const { delayMs, jitterMs } = retries;
+      const pauseMs = typeof delayMs === 'number' ? delayMs : delayMs(this.#attemptCount);
       return clock.sleep(pauseMs + this.#parts.random() * jitterMs, aborted);
     }
     const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
@@ -275,7 +274,7 @@ class Wait {
     const { waitMs, retries } = this.#limits;
     const isRefused = waitMs !== 0 && !retries && acquisition.kind === 'busy';
     if (this.#subscriptions || isRefused)
-      void redlock.release(this.#claim, 0, recordOf?.(this.#claim, acquisition));
+      void redlock.release(this.#claim, 0, recordOf(this.#claim, acquisition));
     return acquisition;
   }
 }

@@ -158,7 +158,7 @@ class Job {
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
       recordOf: this.#recordOf,
       // An enclosing run is asked itself, and ends this one.
-      ...(this.#enclosing ? {} : { listen }),
+      listen: this.#enclosing ? null : listen,
     });
     this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) =>
@@ -245,7 +245,7 @@ class Job {
       report: (event: RunEvent) => this.#report(event),
       servers: this.#enclosing ? [] : this.#watch.serversOf(this.#masters),
       wait: (leftMs: number | null) => this.#wait(leftMs, aborted),
-      release: (claim: Claim) => lock.release(claim),
+      release: (claim: Claim) => lock.release(claim, 0, null),
       ready: (lease: Lease) => this.#ready(lease, guard),
     };
     const acquisition = await acquire(parts, { waitMs, aborted, reserveMs, isIdentifying: true });

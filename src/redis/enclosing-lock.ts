@@ -4,7 +4,7 @@
 // one.
 
 import type { Clock, Report } from '../lock/ports.ts';
-import { quorumOf, validUntilOf } from '../lock/quorum.ts';
+import { quorumOf, usualDriftFactor, validUntilOf } from '../lock/quorum.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { countOf, failuresIn, MasterSet } from '../lock/round.ts';
 import {
@@ -21,6 +21,8 @@ import type { Acquisition, WaitLimits } from '../lock/wait.ts';
 import { failed, isFailed } from './errors.ts';
 import type { LockObserver } from './observer.ts';
 import type { LockSnapshot } from './snapshot.ts';
+
+export type EnclosingLimits = Pick<WaitLimits, 'waitMs' | 'giveUpAfterMs' | 'aborted'>;
 
 type Look =
   | { readonly kind: 'held'; readonly lease: Lease; readonly grantedCount: number }
@@ -74,7 +76,8 @@ export class EnclosingLock implements HeldLock {
   }
 
   /** Looks until a quorum has answered, for as long as a wait would go on without one. */
-  async acquire({ waitMs, giveUpAfterMs, aborted }: WaitLimits): Promise<Acquisition> {
+  async acquire(limits: EnclosingLimits): Promise<Acquisition> {
+    const { waitMs, giveUpAfterMs, aborted } = limits;
     const beganAt = this.#clock.now();
     const patienceMs = Math.min(waitMs ?? giveUpAfterMs, giveUpAfterMs);
     for (;;) {
@@ -138,9 +141,11 @@ export class EnclosingLock implements HeldLock {
   /** Asks all masters, until a quorum agrees. */
   async #look(cancelled: AbortSignal): Promise<Look> {
     const askedAt = this.#clock.now();
-    const count = this.#masters.masters.length;
+    const { masters } = this.#masters;
+    const count = masters.length;
     const quorum = quorumOf(count);
     const { votes } = await this.#masters.ask<Vote>({
+      masters,
       ask: async (observer) => {
         const snapshots = await observer.look(this.#enclosing.names);
         return isFailed(snapshots) ? snapshots : this.#voteOf(snapshots);
@@ -202,6 +207,11 @@ export class EnclosingLock implements HeldLock {
       isFenced: fence !== null,
       waiter: null,
     };
-    return { claim, startedAt, validUntil: validUntilOf(startedAt, ttlMs), fence };
+    return {
+      claim,
+      startedAt,
+      validUntil: validUntilOf(startedAt, ttlMs, usualDriftFactor),
+      fence,
+    };
   }
 }

@@ -159,11 +159,7 @@ export class LockObserver {
   /**
    * Removes a holder that has exactly this value, and wakes the first waiter, as its release would.
    */
-  remove(
-    resource: string,
-    value: string,
-    sharing: Sharing = { kind: 'exclusive' },
-  ): Promise<ReleaseReply> {
+  remove(resource: string, value: string, sharing: Sharing): Promise<ReleaseReply> {
     const claim = {
       resources: [resource],
       token: parseValue(value).token,

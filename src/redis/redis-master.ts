@@ -30,8 +30,6 @@ export interface RedisMasterSettings extends DoubtSettings {
   readonly protocol: Protocol;
   /** Compared with the lists of other hosts; null: it is not. */
   readonly ownList: OwnList | null;
-  /** The time of day in ms, which bounds fencing numbers; default: that of this machine. */
-  readonly wallMs?: () => number;
 }
 
 /** How long a connection may owe an answer until it is given up; doubled until one comes. */
@@ -109,10 +107,10 @@ export class RedisMaster implements Master {
       this.#queued.set(claim.waiter.id, claim);
       this.#subscriber.resubscribe();
     }
-    const { prefix, historyBytes, wallMs = Date.now } = this.#settings;
+    const { prefix, historyBytes } = this.#settings;
     const call = this.#calls.toAcquire(claim, prefix, historyBytes);
     const read = (reply: unknown, connection: Connection) => {
-      const vote = acquisitionOf(reply, isFenced ? wallMs() : null);
+      const vote = acquisitionOf(reply, isFenced ? Date.now() : null);
       if (vote.kind === 'granted') return this.#unlessInDoubt(connection, vote);
       const known = this.#mayHold.get(value);
       if (vote.kind === 'refused' && known?.asked === asked && !known.undoing)
@@ -134,7 +132,7 @@ export class RedisMaster implements Master {
     return this.#ask(withdrawn, (connection) => connection.run(call), repairOf, claim);
   }
 
-  release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {
+  release(claim: Claim, keepMs: number, record: string | null): Promise<ReleaseReply> {
     return this.#remove({ claim, keepMs, record, keepsPosition: false });
   }
 

@@ -49,7 +49,7 @@ function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
 }
 
 /** What a lock of redlock-run needs, without its history: it may be forbidden. As `commandsOf`. */
-export function lockCommandsOf(protocol: Protocol = 'redlock'): string[] {
+export function lockCommandsOf(protocol: Protocol): string[] {
   const names = protocol === 'redlock' ? redlockScripts : setnxScripts;
   const used = names.flatMap((name) => commandsIn(scriptsFor(false, false)[name]));
   return [...new Set([...plainCommands, ...used])].sort();

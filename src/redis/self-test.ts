@@ -134,11 +134,11 @@ async function perform(
   const subscription = hasForms ? await master.subscribe(waiter, () => {}) : null;
   const extended = await master.extend(holder, fence, lasting);
   const seen = await observer.look([resource]);
-  const released = await master.release(holder, 0);
+  const released = await master.release(holder, 0, null);
   // The lock is free, and the waiter comes first.
   const passed = await master.acquire(stranger, lasting);
-  await master.release(stranger, 0);
-  const left = await master.release(waiter, 0);
+  await master.release(stranger, 0, null);
+  const left = await master.release(waiter, 0, null);
   const shares = hasForms ? await share(master, resource) : [];
   if (subscription !== null && !isFailed(subscription)) subscription.close();
   const forgotten = await forget(observer, prefix, resource);
@@ -166,7 +166,7 @@ async function share(
   const sharer = { ...testClaim(resource, false), sharing: { kind: 'shared' } } as const;
   return [
     await master.acquire(sharer, new AbortController().signal),
-    await master.release(sharer, 0),
+    await master.release(sharer, 0, null),
   ];
 }
 

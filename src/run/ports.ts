@@ -102,8 +102,8 @@ export interface RunSettings {
   readonly masterTimeoutMs: number;
   readonly stopSignal: Signal;
   readonly holdAtLeastMs: number;
-  /** After which runs the lock is kept for so long; absent: always. */
-  readonly holdOn?: HoldOn;
+  /** After which runs the lock is kept for so long. */
+  readonly holdOn: HoldOn;
   readonly maxRunMs: number | null;
   readonly keepsBackground: boolean;
 }
@@ -131,8 +131,8 @@ export interface RunParts {
   readonly startChild: (lease: Lease) => Child;
   /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
-  /** Subscribes to what people ask of the holder; absent: they are not listened to. */
-  readonly listen?: Listen;
+  /** Subscribes to what people ask of the holder; null: they are not listened to. */
+  readonly listen: Listen | null;
   /** The line for the history of the lock that is about to be released; null: none. */
   readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
 }

@@ -33,7 +33,10 @@ export function faults(world: World): void {
 
     it('told to release meanwhile: nothing of ours after the thaw', async (server, master) => {
       await server.freeze();
-      const replies = [master.acquire(claimOf('a'), lasting), master.release(claimOf('a'), 0)];
+      const replies = [
+        master.acquire(claimOf('a'), lasting),
+        master.release(claimOf('a'), 0, null),
+      ];
       await server.pass(50);
       await server.thaw();
       await Promise.all(replies);
@@ -47,7 +50,7 @@ export function faults(world: World): void {
       await server.pass(20);
       await server.cut();
       expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
-      const released = master.release(claimOf('a'), 0);
+      const released = master.release(claimOf('a'), 0, null);
       await server.pass(20);
       await server.thaw();
       await released;
@@ -59,7 +62,7 @@ export function faults(world: World): void {
       await server.freeze();
       const reply = master.acquire(claimOf('a'), lasting);
       await server.pass(1_200);
-      const released = master.release(claimOf('a'), 0);
+      const released = master.release(claimOf('a'), 0, null);
       await server.pass(20);
       await server.thaw();
       await Promise.all([reply, released]);
@@ -89,7 +92,7 @@ export function faults(world: World): void {
       await server.cut();
       await server.restore();
       expect(await reply).toMatchObject({ kind: 'failed' });
-      const released = await untilAnswered(server, () => master.release(claimOf('a'), 0));
+      const released = await untilAnswered(server, () => master.release(claimOf('a'), 0, null));
       expect(released).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
     });
@@ -97,14 +100,14 @@ export function faults(world: World): void {
     it('of a release: the value is gone, and that is told', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await server.loseAnswers();
-      const reply = master.release(claimOf('a'), 0);
+      const reply = master.release(claimOf('a'), 0, null);
       await server.pass(50);
       expect(await server.read('r')).toBeNull();
       await server.cut();
       await server.restore();
       // It was sent once more on another connection, where the value was not shown any more.
       expect(await reply).toEqual({ kind: 'released' });
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
+      expect(await master.release(claimOf('a'), 0, null)).toEqual({ kind: 'missing' });
     });
   });
 
@@ -118,7 +121,7 @@ export function faults(world: World): void {
       await server.restore();
       const other = server.handle();
       await other.acquire({ ...first, value: 'a2' }, lasting);
-      await other.release({ ...first, value: 'a2' }, 0);
+      await other.release({ ...first, value: 'a2' }, 0, null);
       await server.cut();
       await rolledBack;
       expect(await server.look('r')).toMatchObject([{ queue: [] }]);

@@ -55,7 +55,7 @@ export function freezes(world: World): void {
         if (claim !== shared) await server.remove(resource);
         expect(await master.repair(claim, null, lasting)).toEqual({ kind: 'repaired' });
         if (claim !== shared) expect(await server.read(resource)).toEqual(heldBy('a'));
-        expect(await master.release(claim, 0)).toEqual({ kind: 'released' });
+        expect(await master.release(claim, 0, null)).toEqual({ kind: 'released' });
         expect(await server.read(resource)).toBe(null);
       }
     });

@@ -66,7 +66,7 @@ export function line(world: World): void {
       expect(await master.rollback(waiterOf('a'))).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
       expect(await ask(other, 'b')).toEqual(behindOthers(1));
-      await master.release(waiterOf('a'), 0);
+      await master.release(waiterOf('a'), 0, null);
       expect(await ask(other, 'b')).toMatchObject({ kind: 'granted' });
     });
 
@@ -93,7 +93,7 @@ export function line(world: World): void {
       await ask(master, 'a');
       await master.dequeue(waiterOf('a'));
       expect((await server.read('r'))?.value).toBe('a');
-      expect(await master.release(waiterOf('a'), 0)).toEqual({ kind: 'released' });
+      expect(await master.release(waiterOf('a'), 0, null)).toEqual({ kind: 'released' });
     });
 
     it('giving back touches no value but ours', async (server, master) => {
@@ -127,7 +127,7 @@ export function line(world: World): void {
       const [first, second] = [await earFor(server, 'b'), await earFor(server, 'c')];
       await ask(master, 'a');
       for (const value of ['c', 'b']) await ask(server.handle(), value);
-      await master.release(waiterOf('a'), 0);
+      await master.release(waiterOf('a'), 0, null);
       await untilCalled(server, first.count);
       await server.pass(50);
       expect([first.count(), second.count()]).toEqual([1, 0]);
@@ -138,7 +138,7 @@ export function line(world: World): void {
       const second = await earFor(server, 'b');
       await ask(master, 'a');
       await ask(server.handle(), 'b');
-      await master.release(waiterOf('a'), 200);
+      await master.release(waiterOf('a'), 200, null);
       await untilCalled(server, second.count);
       await server.pass(600);
       expect((await ask(server.handle(), 'c')).kind).toBe('refused');
@@ -151,7 +151,7 @@ export function line(world: World): void {
       const third = await earFor(server, 'd');
       await ask(master, 'a');
       for (const value of ['b', 'c', 'd']) await ask(server.handle(), value);
-      await master.release(waiterOf('a'), 0);
+      await master.release(waiterOf('a'), 0, null);
       await untilCalled(server, third.count);
       expect((await ask(server.handle(), 'd')).kind).toBe('granted');
       third.subscription.close();
@@ -163,7 +163,7 @@ export function line(world: World): void {
       await ask(server.handle(), 'b');
       first.subscription.close();
       await server.pass(50);
-      await master.release(waiterOf('a'), 0);
+      await master.release(waiterOf('a'), 0, null);
       await server.pass(50);
       expect(first.count()).toBe(0);
     });

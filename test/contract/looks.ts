@@ -84,7 +84,7 @@ export function looks(world: World): void {
 
     it('at one who has given it back, or has ended', async (server, master) => {
       await master.acquire(claimOf('a', { isFenced: false }), lasting);
-      await master.release(claimOf('a'), 0);
+      await master.release(claimOf('a'), 0, null);
       await master.acquire(
         sharedOf('b', { resources: ['s'], ttlMs: 50, isFenced: false }),
         lasting,

@@ -210,27 +210,27 @@ function times(world: World, unitMs: number): void {
     it('to be kept for a while: released, and a time stands so long', async (server, master) => {
       await acquire(master, 'a');
       const since = await server.now();
-      expect(await master.release(claim('a'), 5_000)).toEqual({ kind: 'released' });
+      expect(await master.release(claim('a'), 5_000, null)).toEqual({ kind: 'released' });
       await expectHeld(server, 'a', 5_000, since);
     });
 
     it('moved, or another of ours there by now: taken, nothing changed', async (server, master) => {
       await acquire(master, 'a');
       const moved = await write(server, 30_000);
-      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'taken' });
+      expect(await master.release(claim('a'), 0, null)).toEqual({ kind: 'taken' });
       expect(await timeAt(server)).toBe(moved);
       await server.remove('r');
       await acquire(master, 'a');
       await server.remove('r');
       await acquire(server.handle(), 'b');
-      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'taken' });
+      expect(await master.release(claim('a'), 0, null)).toEqual({ kind: 'taken' });
       expect(await ownerIn(server)).toMatch(/ b$/);
     });
 
     it('nothing there any more: gone', async (server, master) => {
       await acquire(master, 'a');
       await server.remove('r');
-      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'missing' });
+      expect(await master.release(claim('a'), 0, null)).toEqual({ kind: 'missing' });
     });
   });
 }

@@ -18,7 +18,7 @@ export function order(world: World): void {
       const replies = [
         master.acquire(claimOf('a'), lasting),
         master.extend(claimOf('a'), null, lasting),
-        master.release(claimOf('a'), 0),
+        master.release(claimOf('a'), 0, null),
         master.acquire(claimOf('b'), lasting),
       ];
       const kinds = (await Promise.all(replies)).map(({ kind }) => kind);
@@ -29,7 +29,7 @@ export function order(world: World): void {
     it('a release undoes an earlier acquire, also while connecting', async (server, master) => {
       const replies = [
         master.acquire(claimOf('a'), lasting),
-        master.release(claimOf('a'), 0),
+        master.release(claimOf('a'), 0, null),
         master.acquire(claimOf('b'), lasting),
       ];
       expect((await Promise.all(replies)).at(-1)).toMatchObject({ kind: 'granted' });
@@ -43,7 +43,7 @@ export function order(world: World): void {
         await Promise.all([
           master.extend(claimOf('a'), null, lasting),
           master.repair(claimOf('a'), null, lasting),
-          master.release(claimOf('a'), 0),
+          master.release(claimOf('a'), 0, null),
         ]);
         expect(await server.read('r')).toBeNull();
         await master.acquire(claimOf('a'), lasting);
@@ -78,7 +78,7 @@ export function order(world: World): void {
       const caller = new AbortController();
       const replies = [
         master.acquire(claimOf('a'), caller.signal),
-        master.release(claimOf('a'), 0),
+        master.release(claimOf('a'), 0, null),
       ];
       caller.abort();
       await server.thaw();

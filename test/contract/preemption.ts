@@ -73,7 +73,7 @@ export function preemption(world: World): void {
       await master.acquire(claimOf('x'), lasting);
       const [older, newer] = [waiter('a', 'supersede'), waiter('b', 'supersede')];
       await ask(server, older);
-      await master.release(claimOf('x'), 0);
+      await master.release(claimOf('x'), 0, null);
       const holder = server.handle();
       expect(await holder.acquire(newer, lasting)).toEqual(granted);
       expect(await ask(server, older)).toMatchObject({
@@ -81,7 +81,7 @@ export function preemption(world: World): void {
         position: null,
         supersededBy: idOf(newer),
       });
-      await holder.release(newer, 0);
+      await holder.release(newer, 0, null);
       expect(await ask(server, older)).toMatchObject({
         kind: 'refused',
         supersededBy: idOf(newer),
@@ -215,7 +215,7 @@ export function preemption(world: World): void {
       expect(await master.extend(claims[0], null, lasting)).toMatchObject({
         replacedBy: idOf(newer),
       });
-      await master.release(claims[1], 0);
+      await master.release(claims[1], 0, null);
       expect(await master.extend(claims[0], null, lasting)).toEqual(extended);
     });
   });

@@ -90,17 +90,17 @@ export function several(world: World): void {
 
     it('released together, and the rest where another holder has one', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
-      expect(await master.release(claimOf('a', both), 0)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a', both), 0, null)).toEqual({ kind: 'released' });
       expect(await ownership(server)).toEqual([null, null]);
       await master.acquire(claimOf('b', both), lasting);
       await server.write('r', 'them', 5_000);
-      expect(await master.release(claimOf('b', both), 0)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('b', both), 0, null)).toEqual({ kind: 'released' });
       expect(await ownership(server)).toEqual([heldBy('them', 5_000), null]);
     });
 
     it('to be kept for a while stand for so long, each of them', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
-      await master.release(claimOf('a', both), 5_000);
+      await master.release(claimOf('a', both), 5_000, null);
       expect(await ownership(server)).toEqual([heldBy('a', 5_000), heldBy('a', 5_000)]);
     });
 
@@ -128,7 +128,7 @@ export function several(world: World): void {
     it('that are shared: each with the others that share it', async (server, master) => {
       await master.acquire(sharedOf('a', both), lasting);
       expect(await ask(server, sharedOf('b', { resources: ['s', 't'] }))).toEqual(granted);
-      await master.release(sharedOf('a', both), 0);
+      await master.release(sharedOf('a', both), 0, null);
       expect([
         await server.holders('r'),
         await server.holders('s'),
@@ -178,7 +178,7 @@ export function several(world: World): void {
       const claim = waiting(claimOf('b', { resources: ['s'] }));
       const { subscription, count } = await earOf(server, claim);
       await ask(server, claim);
-      await impatient.release(waiting(claimOf('a', both)), 0);
+      await impatient.release(waiting(claimOf('a', both)), 0, null);
       await untilCalled(server, count);
       expect(await ask(server, claim)).toEqual(granted);
       subscription.close();
@@ -195,7 +195,7 @@ export function several(world: World): void {
         subscriptions.push(await earOf(server, claim));
         await ask(server, claim);
       }
-      await master.release(claimOf('x', both), 0);
+      await master.release(claimOf('x', both), 0, null);
       for (const { count, subscription } of subscriptions) {
         await untilCalled(server, count);
         subscription.close();

@@ -46,7 +46,7 @@ export function shared(world: World): void {
         remainingMs: upTo(60_000),
       });
       expect(await server.holders('r')).toEqual(['a']);
-      await master.release(sharedOf('a'), 0);
+      await master.release(sharedOf('a'), 0, null);
       await master.acquire(claimOf('b'), lasting);
       expect(await ask(server, sharedOf('c'))).toEqual(refusedBy('b'));
       expect(await server.read('r')).toEqual(heldBy('b'));
@@ -61,9 +61,9 @@ export function shared(world: World): void {
 
     it('is free when the last has released it, and not before', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
-      expect(await master.release(sharedOf('a'), 0)).toEqual({ kind: 'released' });
+      expect(await master.release(sharedOf('a'), 0, null)).toEqual({ kind: 'released' });
       expect(await ask(server, claimOf('c'))).toEqual(refusedBy('shared'));
-      expect(await master.release(sharedOf('b'), 0)).toEqual({ kind: 'released' });
+      expect(await master.release(sharedOf('b'), 0, null)).toEqual({ kind: 'released' });
       expect([await server.read('r'), await server.holders('r')]).toEqual([null, []]);
       expect(await ask(server, claimOf('c'))).toEqual(granted);
     });
@@ -103,12 +103,12 @@ export function shared(world: World): void {
 
     it('released by one to be kept for a while: stands for so long', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
-      await master.release(sharedOf('a'), 5_000);
+      await master.release(sharedOf('a'), 5_000, null);
       expect([await server.holders('r'), await server.read('r')]).toEqual([
         ['a', 'b'],
         heldBy('shared'),
       ]);
-      await master.release(sharedOf('b'), 0);
+      await master.release(sharedOf('b'), 0, null);
       expect([await server.holders('r'), await server.read('r')]).toEqual([
         ['a'],
         heldBy('shared', 5_000),
@@ -154,8 +154,8 @@ export function shared(world: World): void {
       expect(await master.acquire(sharedOf('a'), lasting)).toEqual({ kind: 'granted', fence: 42 });
       expect(await master.acquire(sharedOf('b'), lasting)).toEqual({ kind: 'granted', fence: 43 });
       await master.extend(sharedOf('a'), 50, lasting);
-      await master.release(sharedOf('a'), 0);
-      await master.release(sharedOf('b'), 0);
+      await master.release(sharedOf('a'), 0, null);
+      await master.release(sharedOf('b'), 0, null);
       expect(await master.acquire(claimOf('c'), lasting)).toEqual({ kind: 'granted', fence: 51 });
     });
 
@@ -205,7 +205,7 @@ export function shared(world: World): void {
     it('lets shared claims pass one another in the queue', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       for (const value of ['a', 'b', 'c']) await ask(server, reader(value));
-      await master.release(claimOf('x'), 0);
+      await master.release(claimOf('x'), 0, null);
       for (const value of ['c', 'a', 'b'])
         expect(await ask(server, reader(value))).toEqual(granted);
     });
@@ -239,7 +239,7 @@ export function shared(world: World): void {
           writer('c'),
           reader('d'),
         ]);
-        await master.release(holder, 0);
+        await master.release(holder, 0, null);
         await untilCalled(server, () => counts()[1] ?? 0);
         expect(counts()).toEqual([1, 1, 0, 0]);
         close();
@@ -248,7 +248,7 @@ export function shared(world: World): void {
       it(`wakes the first alone when it is left for a while: ${what}`, async (server, master) => {
         await master.acquire(holder, lasting);
         const { counts, close } = await crowdOf(server, [reader('a'), reader('b')]);
-        await master.release(holder, 5_000);
+        await master.release(holder, 5_000, null);
         await untilCalled(server, () => counts()[0] ?? 0);
         expect(counts()).toEqual([1, 0]);
         close();
@@ -264,7 +264,7 @@ export function shared(world: World): void {
       for (const claim of [writer('b'), waiting(claimOf('b', { preemptible: 'supersede' }))]) {
         await between.acquire(claim, lasting);
         const { counts, close } = await crowdOf(server, [reader('c')]);
-        await between.release(claim, 0);
+        await between.release(claim, 0, null);
         await untilCalled(server, () => counts()[0] ?? 0);
         close();
       }
@@ -279,10 +279,10 @@ export function shared(world: World): void {
       await masters.b.extend(sharedOf('b', { ttlMs: 70_000 }), null, lasting);
       const { subscription, count } = await earOf(server, writer('c'));
       await ask(server, writer('c'));
-      await masters.a.release(sharedOf('a'), 0);
+      await masters.a.release(sharedOf('a'), 0, null);
       await server.pass(50);
       expect(count()).toBe(0);
-      await masters.b.release(sharedOf('b'), 0);
+      await masters.b.release(sharedOf('b'), 0, null);
       await untilCalled(server, count);
       expect(await ask(server, writer('c'))).toEqual(granted);
       subscription.close();
@@ -292,7 +292,7 @@ export function shared(world: World): void {
       await master.acquire(sharedOf('a'), lasting);
       const { subscription, count } = await earOf(server, writer('c'));
       await ask(server, writer('c'));
-      await master.release(sharedOf('a'), 300);
+      await master.release(sharedOf('a'), 300, null);
       await untilCalled(server, count);
       expect(await ask(server, writer('c'))).toMatchObject({
         kind: 'refused',
@@ -305,9 +305,9 @@ export function shared(world: World): void {
       const masters = { a: server.handle(), b: server.handle() };
       for (const [value, master] of Object.entries(masters))
         await master.acquire(sharedOf(value), lasting);
-      await masters.a.release(sharedOf('a'), 300);
+      await masters.a.release(sharedOf('a'), 300, null);
       const { counts, close } = await crowdOf(server, [writer('c')]);
-      await masters.b.release(sharedOf('b'), 0);
+      await masters.b.release(sharedOf('b'), 0, null);
       await untilCalled(server, () => counts()[0] ?? 0);
       expect(await ask(server, writer('c'))).toMatchObject({
         kind: 'refused',
@@ -322,7 +322,7 @@ export function shared(world: World): void {
       await impatient.acquire(writer('b'), lasting);
       const { subscription, count } = await earOf(server, reader('c'));
       await ask(server, reader('c'));
-      await impatient.release(writer('b'), 0);
+      await impatient.release(writer('b'), 0, null);
       await untilCalled(server, count);
       expect(await ask(server, reader('c'))).toEqual(granted);
       subscription.close();

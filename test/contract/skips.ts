@@ -27,10 +27,10 @@ export function skips(world: World, hasForms = true): void {
       await master.acquire(skipping('a'), lasting);
       await master.acquire(skipping('b'), lasting);
       await master.acquire(skipping('c'), lasting);
-      await master.release(claimOf('a'), 0);
+      await master.release(claimOf('a'), 0, null);
       await master.acquire(skipping('d', 'c', true), lasting);
       expect(await server.skips('r')).toEqual({ web1: 1 });
-      await master.release(claimOf('d'), 0);
+      await master.release(claimOf('d'), 0, null);
       await master.acquire(skipping('e', 'b', true), lasting);
       expect(await server.skips('r')).toEqual({ web1: 1 });
     });
@@ -104,7 +104,7 @@ export function starts(world: World): void {
 
     test.each([
       ['a rollback', (master: Master) => master.rollback(starting('a'))],
-      ['a release without a line', (master: Master) => master.release(starting('a'), 0)],
+      ['a release without a line', (master: Master) => master.release(starting('a'), 0, null)],
     ] as const)('is forgotten by %s', async (_, undo) => {
       await world(async (server) => {
         const master = server.handle();

@@ -83,7 +83,7 @@ export function slots(world: World): void {
       for (const other of [claimOf('b'), sharedOf('c')]) {
         expect(await ask(server, other)).toMatchObject({ kind: 'refused', holder: 'slots 2' });
       }
-      await master.release(slotOf('a', 1), 0);
+      await master.release(slotOf('a', 1), 0, null);
       await master.acquire(sharedOf('c'), lasting);
       expect(await ask(server, slotOf('a', 1))).toMatchObject({
         kind: 'refused',
@@ -93,10 +93,10 @@ export function slots(world: World): void {
 
     it('that was released is free, and the lock after the last one', async (server, master) => {
       for (const slot of [1, 2]) await master.acquire(slotOf(`a${slot}`, slot), lasting);
-      await master.release(slotOf('a1', 1), 0);
+      await master.release(slotOf('a1', 1), 0, null);
       expect(await ask(server, slotOf('b', 1))).toEqual(granted);
       expect(await server.holders('r')).toEqual(['1 b', '2 a2']);
-      await master.release(slotOf('a2', 2), 0);
+      await master.release(slotOf('a2', 2), 0, null);
       expect([await server.holders('r'), await server.read('r')]).toEqual([
         ['1 b'],
         heldBy('slots 2'),
@@ -127,7 +127,7 @@ export function slots(world: World): void {
       await ask(server, slotOf('b', 1));
       expect(await master.extend(slotOf('a', 1), 9, lasting)).toEqual({ kind: 'taken' });
       expect(await master.repair(slotOf('a', 1), 9, lasting)).toEqual({ kind: 'taken' });
-      expect(await master.release(slotOf('a', 1), 0)).toEqual({ kind: 'taken' });
+      expect(await master.release(slotOf('a', 1), 0, null)).toEqual({ kind: 'taken' });
       expect(await server.holders('r')).toEqual(['1 b']);
     });
 
@@ -169,7 +169,7 @@ export function slots(world: World): void {
         () => number,
         () => number,
       ];
-      await masters[1]?.release(slotOf('x2', 2), 0);
+      await masters[1]?.release(slotOf('x2', 2), 0, null);
       await untilCalled(server, first);
       expect(await ask(server, waiter('a', 1))).toMatchObject({ kind: 'refused', freeSlots: [2] });
       expect(await ask(server, waiter('a', 2))).toEqual(granted);
@@ -182,7 +182,7 @@ export function slots(world: World): void {
       await master.acquire(claimOf('x'), lasting);
       const { subscription, count } = await earOf(server, waiter('b', 2));
       for (const value of ['a', 'b']) await ask(server, waiter(value, 2));
-      await master.release(claimOf('x'), 0);
+      await master.release(claimOf('x'), 0, null);
       expect(await ask(server, waiter('a', 2))).toEqual(granted);
       await untilCalled(server, count);
       expect(await ask(server, waiter('b', 1))).toEqual(granted);
@@ -193,7 +193,7 @@ export function slots(world: World): void {
       for (const slot of [1, 2]) await master.acquire(slotOf(`x${slot}`, slot), lasting);
       const { subscription } = await earOf(server, waiter('a', 1));
       await ask(server, waiter('a', 1));
-      await master.release(slotOf('x2', 2), 0);
+      await master.release(slotOf('x2', 2), 0, null);
       expect(await ask(server, waiter('b', 2))).toMatchObject({
         kind: 'refused',
         holder: '',

@@ -70,39 +70,39 @@ export function upkeep(world: World): void {
   describe('release', () => {
     it('our value there: released, and nothing stands there', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 0, null)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
     });
 
     it('our value there by repair alone: released', async (server, master) => {
       await master.repair(claimOf('a'), null, lasting);
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 0, null)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
     });
 
     it('to be kept for a while: released, and our value stands so long', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
-      expect(await master.release(claimOf('a'), 5_000)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 5_000, null)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toEqual(heldBy('a', 5_000));
     });
 
     it('another value there by now: taken, nothing changed', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await server.write('r', 'b', 5_000);
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'taken' });
+      expect(await master.release(claimOf('a'), 0, null)).toEqual({ kind: 'taken' });
       expect(await server.read('r')).toEqual(heldBy('b', 5_000));
     });
 
     it('nothing there any more: gone', async (server, master) => {
       await master.acquire(claimOf('a', { ttlMs: 20 }), lasting);
       await server.pass(40);
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
+      expect(await master.release(claimOf('a'), 0, null)).toEqual({ kind: 'missing' });
     });
 
     it('a second time: gone', async (_server, master) => {
       await master.acquire(claimOf('a'), lasting);
-      await master.release(claimOf('a'), 0);
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
+      await master.release(claimOf('a'), 0, null);
+      expect(await master.release(claimOf('a'), 0, null)).toEqual({ kind: 'missing' });
     });
 
     it('with a record: a line, also where the value is gone or another', async (server, master) => {
@@ -119,7 +119,7 @@ export function upkeep(world: World): void {
 
     it('without a record, and after a rolled back attempt: no line', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
-      await master.release(claimOf('a'), 0);
+      await master.release(claimOf('a'), 0, null);
       await master.acquire(claimOf('b'), lasting);
       await master.rollback(claimOf('b'));
       expect(await server.history('r')).toEqual([]);
@@ -137,7 +137,7 @@ export function upkeep(world: World): void {
     it('after being refused: nothing changed', async (server, master) => {
       await server.write('r', 'b', 5_000);
       await master.acquire(claimOf('a'), lasting);
-      expect(await master.release(claimOf('a'), 0)).not.toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 0, null)).not.toEqual({ kind: 'released' });
       expect(await server.read('r')).toEqual(heldBy('b', 5_000));
     });
   });

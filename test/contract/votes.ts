@@ -111,7 +111,7 @@ export function votes(world: World): void {
     it('outlives the release', async (server, master) => {
       await server.setCounter('r', 41);
       await master.acquire(claimOf('a'), lasting);
-      await master.release(claimOf('a'), 0);
+      await master.release(claimOf('a'), 0, null);
       expect(await master.acquire(claimOf('b'), lasting)).toEqual({ kind: 'granted', fence: 43 });
     });
 

@@ -7,7 +7,7 @@ import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
-import { clock, newClaim, redlockOn } from '../redis/rig.ts';
+import { clock, newClaim, redlockOn, unbounded } from '../redis/rig.ts';
 import { eventually } from '../servers/processes.ts';
 import { type CliResult, type CliRun, type RunOptions, startCli } from '../servers/run-cli.ts';
 
@@ -105,11 +105,12 @@ export async function queueUp(
       random: Math.random,
       report: () => {},
       newClaim: () => newClaim({ resources: [resource] }),
+      recordOf: () => null,
     };
     const waiterId = `waiter${index + 1}`;
     return waitForLock(
       { ...parts, waiterId },
-      { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal },
+      { ...unbounded, waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal },
     );
   });
   await eventually(`${count} in line`, async () => {

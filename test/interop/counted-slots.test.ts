@@ -6,6 +6,7 @@
 import { Redis } from 'ioredis';
 import { RedlockSemaphore } from 'redis-semaphore';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
@@ -81,7 +82,7 @@ test('held slot by slot, they are held by two, and the checker is silent', async
     const redlock = new Redlock(
       handles,
       clock,
-      { masterTimeoutMs: 500, reserveMs: 1_000 },
+      { masterTimeoutMs: 500, reserveMs: 1_000, driftFactor: usualDriftFactor },
       () => {},
     );
     let count = 0;
@@ -96,10 +97,13 @@ test('held slot by slot, they are held by two, and the checker is silent', async
       report: () => {},
       newClaim,
       waiterId: `w${holder}`,
+      recordOf: () => null,
     };
     const acquisition = await waitForLock(parts, {
       waitMs: 0,
       giveUpAfterMs: 5_000,
+      retries: null,
+      maxWaiters: null,
       aborted: new AbortController().signal,
     });
     if (acquisition.kind === 'acquired') held.push(acquisition.lease.claim);

@@ -111,7 +111,7 @@ test.each([
       async () => (await handle.extend(claim, null, lasting)).kind === 'extended',
     );
     expect(await handle.repair(claim, null, lasting)).toEqual({ kind: 'repaired' });
-    expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
+    expect(await handle.release(claim, 0, null)).toEqual({ kind: 'released' });
     expect(await master.command('eval', look, 0)).toBeNull();
     if (db !== 0) expect(await master.keys()).toEqual([]);
   },

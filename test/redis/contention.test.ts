@@ -8,7 +8,15 @@ import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
-import { clock, never, newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';
+import {
+  clock,
+  never,
+  newClaim,
+  type Rig,
+  redlockOn,
+  unbounded,
+  untilNothingIsLeft,
+} from './rig.ts';
 
 let masters: TestMaster[] = [];
 let proxies: FaultyProxy[] = [];
@@ -32,14 +40,15 @@ function acquireBy(
   waitMs: number | null = null,
   aborted = never(),
 ): Promise<Acquisition> {
-  const limits = { waitMs, giveUpAfterMs: 10_000, aborted };
+  const limits = { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted };
   const report = (event: LockEvent) => events.push(event);
   const waiterId = randomBytes(8).toString('hex');
-  return waitForLock({ redlock, clock, random: Math.random, report, newClaim, waiterId }, limits);
+  const parts = { redlock, clock, random: Math.random, report, newClaim, waiterId };
+  return waitForLock({ ...parts, recordOf: () => null }, limits);
 }
 
 async function releaseBy({ redlock }: Rig, acquisition: Acquisition): Promise<void> {
-  if (acquisition.kind === 'acquired') await redlock.release(acquisition.lease.claim);
+  if (acquisition.kind === 'acquired') await redlock.release(acquisition.lease.claim, 0, null);
 }
 
 test('six contenders at five masters that answer 1 to 25 ms late: one has it', async () => {

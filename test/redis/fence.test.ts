@@ -25,7 +25,7 @@ async function nextFence(): Promise<number> {
     const attempt = await redlock.attempt(claim);
     return attempt.kind === 'acquired' && attempt.lease;
   });
-  await redlock.release(claim);
+  await redlock.release(claim, 0, null);
   return lease.fence ?? Number.NaN;
 }
 
@@ -79,7 +79,7 @@ test('is written back to a quorum when the masters counted differently', async (
   expect(
     counts.filter((count) => count >= (attempt.lease.fence ?? Number.NaN)).length,
   ).toBeGreaterThanOrEqual(3);
-  await redlock.release(attempt.lease.claim);
+  await redlock.release(attempt.lease.claim, 0, null);
   await untilNothingIsLeft(masters);
 });
 
@@ -96,7 +96,7 @@ test('is not written back to a master that answers after the release', async () 
   await third.command('set', 'r', 'them', 'px', 20);
   const attempt = await redlock.attempt(newClaim());
   if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
-  await redlock.release(attempt.lease.claim);
+  await redlock.release(attempt.lease.claim, 0, null);
   await sleep(300);
   await untilNothingIsLeft(masters);
   await Promise.all([near.stop(), far.stop()]);
@@ -108,5 +108,5 @@ test('costs no second round when the masters agree', async () => {
   const attempt = await redlock.attempt(newClaim());
   expect(attempt).toMatchObject({ kind: 'acquired', lease: { fence: 8 } });
   expect(events.map(({ kind }) => kind)).not.toContain('fence-raised');
-  if (attempt.kind === 'acquired') await redlock.release(attempt.lease.claim);
+  if (attempt.kind === 'acquired') await redlock.release(attempt.lease.claim, 0, null);
 });

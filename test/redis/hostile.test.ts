@@ -182,7 +182,7 @@ describe.each(Object.entries(nonsense))('%s', (_, reply) => {
       await handle.acquire(claim, lasting),
       await handle.extend(claim, 5, lasting),
       await handle.repair(claim, 5, lasting),
-      await handle.release(claim, 0),
+      await handle.release(claim, 0, null),
     ];
     for (const vote of votes) expect(vote).toEqual(failed('reply', /^[ -~]{4,320}$/));
   });
@@ -193,13 +193,13 @@ describe.each(Object.entries(nonsense))('%s', (_, reply) => {
     const attempt = await redlock.attempt(newClaim());
     if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
     expect(await redlock.extend(attempt.lease)).toMatchObject({ kind: 'extended' });
-    expect(await redlock.release(attempt.lease.claim)).toMatchObject({
+    expect(await redlock.release(attempt.lease.claim, 0, null)).toMatchObject({
       isConfirmed: true,
       missing: null,
     });
     const other = await redlock.attempt(newClaim());
     expect(other.kind).toBe('acquired');
-    if (other.kind === 'acquired') await redlock.release(other.lease.claim);
+    if (other.kind === 'acquired') await redlock.release(other.lease.claim, 0, null);
     await redlock.settled();
     await untilNothingIsLeft(masters);
   });

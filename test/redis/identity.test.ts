@@ -98,7 +98,7 @@ test('a server that has restarted is another one, at the same address', async ()
     'acquired again',
     async () => (await redlock.attempt(claim)).kind === 'acquired',
   );
-  await redlock.release(claim);
+  await redlock.release(claim, 0, null);
   await untilNothingIsLeft(masters);
 });
 
@@ -143,7 +143,7 @@ test('when the whole grace is over it counts, on the same connection', async () 
     async () => (await handle.acquire(claim, lasting)).kind === 'granted',
   );
   expect(performance.now() - startedAt).toBeGreaterThan(1_500);
-  await handle.release(claim, 0);
+  await handle.release(claim, 0, null);
 });
 
 describe('a master that writes each change to its disk, with an hour of restart grace', () => {

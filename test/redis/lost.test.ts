@@ -64,7 +64,7 @@ describe('one of three masters', () => {
         return rig.events.some(({ kind }) => kind === 'master-repaired');
       });
       await everywhere(lease.claim.value);
-      expect(await rig.redlock.release(lease.claim)).toMatchObject({ isConfirmed: true });
+      expect(await rig.redlock.release(lease.claim, 0, null)).toMatchObject({ isConfirmed: true });
       await untilNothingIsLeft(masters);
     },
   );
@@ -76,7 +76,7 @@ describe('one of three masters', () => {
       const lease = await leaseOn(rig);
       await blows[blow](masters[0] as TestMaster);
       expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'extended', extendedCount: 2 });
-      await rig.redlock.release(lease.claim);
+      await rig.redlock.release(lease.claim, 0, null);
       await rig.redlock.settled();
       expect(await masters[0]?.command('type', 'r')).toBe(blow === 'taken' ? 'string' : 'hash');
       await untilNothingIsLeft(masters.slice(1));
@@ -95,7 +95,7 @@ describe('one of three masters', () => {
         return (await valuesOf()).every((value) => value === lease.claim.value);
       });
     }
-    await rig.redlock.release(lease.claim);
+    await rig.redlock.release(lease.claim, 0, null);
     await untilNothingIsLeft(masters);
   });
 });
@@ -128,7 +128,7 @@ describe('two of three masters', () => {
         );
         if (blow === 'taken') expect(await masters[index]?.get('r')).toBe('them');
       }
-      await rig.redlock.release(lease.claim);
+      await rig.redlock.release(lease.claim, 0, null);
       await rig.redlock.settled();
       expect(await masters[2]?.get('r')).toBeNull();
     },
@@ -141,7 +141,7 @@ test('deleted on all three: lost, and no key comes back', async () => {
   for (const master of masters) await master.command('del', 'r');
   expect(await rig.redlock.extend(lease)).toEqual({ kind: 'lost', reason: 'expired' });
   await untilNothingIsLeft(masters);
-  expect(await rig.redlock.release(lease.claim)).toMatchObject({
+  expect(await rig.redlock.release(lease.claim, 0, null)).toMatchObject({
     releasedCount: 0,
     isConfirmed: true,
   });
@@ -164,7 +164,7 @@ test('all frozen: not proven and not lost; extended as before when they answer a
   });
   for (const master of masters) master.thaw();
   expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'extended' });
-  await rig.redlock.release(lease.claim);
+  await rig.redlock.release(lease.claim, 0, null);
   await untilNothingIsLeft(masters);
 });
 
@@ -174,7 +174,7 @@ test('released while a majority does not answer: not confirmed, and told which',
   const silent = masters.slice(1);
   for (const master of silent) await master.freeze();
   expect((await rig.redlock.extend(lease)).kind).toBe('unreachable');
-  const { isConfirmed, failures } = await rig.redlock.release(lease.claim);
+  const { isConfirmed, failures } = await rig.redlock.release(lease.claim, 0, null);
   expect(isConfirmed).toBe(false);
   expect(failures.map(({ master }) => master).sort()).toEqual(silent.map(({ url }) => url).sort());
   for (const master of silent) master.thaw();
@@ -188,7 +188,7 @@ test('released while being extended, a thousand times: confirmed, no key left', 
     const ended = new AbortController();
     const extension = rig.redlock.extend(lease, ended.signal);
     ended.abort();
-    expect(await rig.redlock.release(lease.claim)).toMatchObject({ isConfirmed: true });
+    expect(await rig.redlock.release(lease.claim, 0, null)).toMatchObject({ isConfirmed: true });
     await extension;
     await untilNothingIsLeft(masters);
   }

@@ -50,7 +50,7 @@ async function expectLost(emptied: TestMaster): Promise<void> {
   await eventually('it is told', () => events.some(({ kind }) => kind === 'master-failing'));
   const failing = events.filter(({ kind }) => kind === 'master-failing');
   expect(failing).toEqual([{ kind: 'master-failing', master: emptied.url, failed: lostIts }]);
-  await redlock.release(claim);
+  await redlock.release(claim, 0, null);
   await redlock.settled();
 }
 
@@ -60,7 +60,7 @@ test('the first run on servers in use: votes at once, as after FLUSHALL on all',
     const { redlock, events } = redlockOn(masters, graced);
     const claim = newClaim({ resources: [round] });
     expect(await redlock.attempt(claim), round).toMatchObject({ kind: 'acquired' });
-    await redlock.release(claim);
+    await redlock.release(claim, 0, null);
     await redlock.settled();
     expect(events.filter(({ kind }) => kind === 'master-failing')).toEqual([]);
     expect(await haveMarks(masters)).toBe(true);

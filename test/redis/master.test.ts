@@ -104,7 +104,7 @@ describe('nothing is queued and nothing is sent twice', () => {
       () => handle.acquire(claim, lasting),
       () => handle.extend(claim, 1, lasting),
       () => handle.repair(claim, 1, lasting),
-      () => handle.release(claim, 0),
+      () => handle.release(claim, 0, null),
     ]) {
       await tcp.command('script', 'flush');
       expect((await call()).kind).not.toBe('failed');
@@ -112,7 +112,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     const pair = [
       handle.acquire(claim, lasting),
       tcp.command('script', 'flush'),
-      handle.release(claim, 0),
+      handle.release(claim, 0, null),
     ];
     await Promise.all(pair);
     expect(await tcp.get('r')).toBeNull();
@@ -126,7 +126,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     await sleep(1_050);
     const other = handle.acquire(newClaim({ resources: ['s'] }), lasting);
     await sleep(20);
-    const released = handle.release(claim, 0);
+    const released = handle.release(claim, 0, null);
     tcp.thaw();
     expect(await other).toMatchObject({ kind: 'granted' });
     await Promise.all([reply, released]);

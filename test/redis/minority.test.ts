@@ -38,7 +38,7 @@ async function nextFence(): Promise<number> {
   const { redlock } = redlockOn(masters);
   const attempt = await redlock.attempt(newClaim());
   if (attempt.kind !== 'acquired') throw new Error(JSON.stringify(attempt));
-  await redlock.release(attempt.lease.claim);
+  await redlock.release(attempt.lease.claim, 0, null);
   return attempt.lease.fence ?? Number.NaN;
 }
 
@@ -171,7 +171,7 @@ test('scripts that the server has forgotten cost no vote', async () => {
     await forget();
     expect(await redlock.extend(attempt.lease)).toMatchObject({ kind: 'extended' });
     await forget();
-    expect(await redlock.release(attempt.lease.claim)).toMatchObject({
+    expect(await redlock.release(attempt.lease.claim, 0, null)).toMatchObject({
       isConfirmed: true,
       releasedCount: 1,
     });
@@ -227,7 +227,7 @@ describe('a router that forgets connections', () => {
         (await Promise.all(masters.map(locksOn))).every(({ length }) => length === 1),
       );
       for (const { forget } of routers) forget();
-      const released = await redlock[how](attempt.lease.claim);
+      const released = await redlock[how](attempt.lease.claim, 0, null);
       expect(released).toMatchObject({ isConfirmed: true, missing: null });
       await redlock.settled();
       await untilNothingIsLeft(masters);

@@ -9,7 +9,7 @@ import type { Lease } from '../../src/lock/types.ts';
 import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { clock, handleOn, never, newClaim, type Rig, redlockOn } from './rig.ts';
+import { clock, handleOn, never, newClaim, type Rig, redlockOn, unbounded } from './rig.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -28,8 +28,9 @@ function wait(
 ): Promise<Acquisition> {
   const report = (event: Rig['events'][number]) => events.push(event);
   const waiterId = randomBytes(6).toString('hex');
-  const parts = { redlock, clock, random: Math.random, report, newClaim, waiterId };
-  return waitForLock(parts, { waitMs, giveUpAfterMs: 10_000, aborted });
+  const by = { redlock, clock, random: Math.random, report };
+  const parts = { ...by, newClaim, waiterId, recordOf: () => null };
+  return waitForLock(parts, { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted });
 }
 
 async function hold(ttlMs = 60_000): Promise<{ rig: Rig; lease: Lease }> {
@@ -73,13 +74,13 @@ test('twenty waiters are served in their order, each within a poll; nothing is l
         gapsMs.push(performance.now() - releasedAt);
         served.push(index);
         releasedAt = performance.now();
-        await rig.redlock.release(claim);
+        await rig.redlock.release(claim, 0, null);
       }),
     );
     await untilInLine(index + 1);
   }
   releasedAt = performance.now();
-  await holder.rig.redlock.release(holder.lease.claim);
+  await holder.rig.redlock.release(holder.lease.claim, 0, null);
   await Promise.all(waiters);
   expect(served).toEqual(Array.from({ length: 20 }, (_, index) => index));
   expect(gapsMs.filter((ms) => ms > 900)).toEqual([]);
@@ -97,7 +98,7 @@ test('a hundred that come in the same moment are all served, one at a time', asy
       mostInside = Math.max(mostInside, insideCount);
       await new Promise((resolve) => setTimeout(resolve, 1));
       insideCount -= 1;
-      await rig.redlock.release(claim);
+      await rig.redlock.release(claim, 0, null);
     }),
   );
   expect(mostInside).toBe(1);
@@ -115,11 +116,11 @@ test('a client that does not wait is refused while others do, also when it is fr
     await master.command('zadd', '{r}:waiters', 9e15, 'before-all');
     subscriptions.push(await master.hear(['{r}:wake:before-all'], () => {}));
   }
-  await holder.rig.redlock.release(holder.lease.claim);
+  await holder.rig.redlock.release(holder.lease.claim, 0, null);
   expect(await wait(redlockOn(masters), 0)).toMatchObject({ kind: 'busy', holder: '' });
   for (const master of masters) await master.command('zrem', '{r}:queue', 'before-all');
   for (const close of subscriptions) await close();
-  await waiter.redlock.release((await leaseOf(waiting)).claim);
+  await waiter.redlock.release((await leaseOf(waiting)).claim, 0, null);
 });
 
 test('a first waiter that dies is passed over within a few seconds', async () => {
@@ -135,8 +136,8 @@ test('a first waiter that dies is passed over within a few seconds', async () =>
     // A closed handle dials again when it is used, and the dead do not.
     master.acquire = () => new Promise(() => {});
   }
-  await holder.rig.redlock.release(holder.lease.claim);
-  await next.redlock.release((await leaseOf(waiting)).claim);
+  await holder.rig.redlock.release(holder.lease.claim, 0, null);
+  await next.redlock.release((await leaseOf(waiting)).claim, 0, null);
 });
 
 test('a waiter that gives up leaves the queue, and the next need not wait for it', async () => {
@@ -148,10 +149,10 @@ test('a waiter that gives up leaves the queue, and the next need not wait for it
   expect(await impatient).toMatchObject({ kind: 'busy' });
   await untilInLine(1);
   const releasedAt = performance.now();
-  await holder.rig.redlock.release(holder.lease.claim);
+  await holder.rig.redlock.release(holder.lease.claim, 0, null);
   const { claim } = await leaseOf(waiting);
   expect(performance.now() - releasedAt).toBeLessThan(900);
-  await next.redlock.release(claim);
+  await next.redlock.release(claim, 0, null);
   expect(await keysLeft()).toEqual([]);
 });
 
@@ -163,7 +164,7 @@ test('a signal while waiting leaves the line as well', async () => {
   ended.abort();
   expect(await waiting).toEqual({ kind: 'aborted' });
   await untilInLine(0);
-  await holder.rig.redlock.release(holder.lease.claim);
+  await holder.rig.redlock.release(holder.lease.claim, 0, null);
 });
 
 test('a holder of another library, which wakes none: waited for by its expiry', async () => {
@@ -171,7 +172,7 @@ test('a holder of another library, which wakes none: waited for by its expiry', 
   const rig = redlockOn(masters);
   const { claim } = await leaseOf(wait(rig));
   expect(rig.events.some(({ kind }) => kind === 'waiting')).toBe(true);
-  await rig.redlock.release(claim);
+  await rig.redlock.release(claim, 0, null);
 });
 
 test('one connection serves all waiters of a program, as often as they wait', async () => {
@@ -227,7 +228,7 @@ test.each([
   const left = await master.command('zcard', '{r}:queue');
   expect(left).toBeGreaterThan(deadCount - 2_000);
   expect(left).toBeLessThan(deadCount);
-  await handle.release(holder, 0);
+  await handle.release(holder, 0, null);
   // Not to one that comes later; and to the one that waits at its next request.
   expect((await handle.acquire(newClaim(), lasting)).kind).toBe('refused');
   await master.command('zadd', '{r}:waiters', 'xx', 9e15, 'living');
@@ -267,7 +268,7 @@ test('a waiter that is woken without end asks ten times a second, and is served'
   // An attempt that is refused may be followed by a rollback; and the poll of a second.
   expect(woken).toBeGreaterThan(10);
   expect(woken).toBeLessThan(2 * (11 + 11 * seconds));
-  await rig.redlock.release(lease.claim);
+  await rig.redlock.release(lease.claim, 0, null);
   const next = await leaseOf(waiting);
-  await redlockOn(masters).redlock.release(next.claim);
+  await redlockOn(masters).redlock.release(next.claim, 0, null);
 });

@@ -48,7 +48,7 @@ describe('five masters', () => {
       expect(attempt.kind, `taken: ${namesOf(taken)}`).toBe(
         taken.length <= 2 ? 'acquired' : 'busy',
       );
-      if (attempt.kind === 'acquired') await redlock.release(claim);
+      if (attempt.kind === 'acquired') await redlock.release(claim, 0, null);
       await redlock.settled();
       for (const master of five)
         expect(await master.get('r')).toBe(taken.includes(master) ? 'them' : null);
@@ -77,7 +77,7 @@ describe('five masters', () => {
         );
         expect(elapsedMs).toBeLessThan(4_500);
         const [, releasedAfterMs] = await timed<unknown>(
-          isQuorate ? redlock.release(claim) : redlock.settled(),
+          isQuorate ? redlock.release(claim, 0, null) : redlock.settled(),
         );
         expect(releasedAfterMs).toBeLessThan(4_500);
         for (const master of frozen) master.thaw();
@@ -98,7 +98,7 @@ describe('five masters', () => {
         down.length <= 2 ? 'acquired' : 'unreachable',
       );
       expect(elapsedMs).toBeLessThan(4_500);
-      await redlock.release(claim);
+      await redlock.release(claim, 0, null);
       await untilNothingIsLeft(five);
     }
   });
@@ -136,7 +136,7 @@ test('a release on a quorum waits for no silent master, and a whole one does', a
       .not.toContain(null);
     await sleep(50);
     await slow.freeze();
-    const releasing = release(claim);
+    const releasing = release(claim, 0, null);
     const first = await Promise.race([releasing, sleep(500).then(() => 'waits')]);
     if (isWhole) expect(first).toBe('waits');
     else expect(first).toMatchObject({ releasedCount: 2, isConfirmed: true });
@@ -193,13 +193,13 @@ test.each([
       ]);
       const claim = newClaim();
       expect((await down.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'unreachable');
-      await down.redlock.release(claim);
+      await down.redlock.release(claim, 0, null);
       await untilNothingIsLeft(masters);
 
       await takeBy('them', absent);
       const taken = redlockOn(masters);
       expect((await taken.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'busy');
-      await taken.redlock.release(claim);
+      await taken.redlock.release(claim, 0, null);
       await untilNothingIsLeft(present);
       await Promise.all(absent.map((master) => master.flush()));
     }
@@ -213,7 +213,7 @@ test('a master whose connection is made only after the release keeps nothing', a
   const { redlock, masters } = redlockOn([first, second, `${proxy.url}?db=1`]);
   const claim = newClaim({ isFenced: false });
   expect((await redlock.attempt(claim)).kind).toBe('acquired');
-  await redlock.release(claim);
+  await redlock.release(claim, 0, null);
   await masters[2]?.identify();
   await sleep(100);
   expect(

@@ -40,7 +40,7 @@ describe('out of memory', () => {
     expect(await handle.repair(newClaim({ resources: ['s'] }), 1, lasting)).toEqual(
       failed('reply', /^OOM/),
     );
-    expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
+    expect(await handle.release(claim, 0, null)).toEqual({ kind: 'released' });
     expect(await master.keys()).toEqual(['{r}:fence']);
   });
 });

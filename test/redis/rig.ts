@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
 import type { LockEvent } from '../../src/lock/ports.ts';
+import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/types.ts';
 import { parseValue } from '../../src/lock/value.ts';
@@ -94,13 +95,17 @@ export function redlockOn(places: readonly Place[], options: RigOptions = {}): R
   const registry = options.registry ?? new ServerRegistry();
   const masters = places.map((position) => handleOn(position, { ...options, registry }));
   const events: LockEvent[] = [];
-  const settings = { masterTimeoutMs: options.masterTimeoutMs ?? 1_000, reserveMs: 0 };
+  const { masterTimeoutMs = 1_000 } = options;
+  const settings = { masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor };
   return {
     redlock: new Redlock(masters, clock, settings, (event) => events.push(event)),
     masters,
     events,
   };
 }
+
+/** The limits of a wait that is bounded by its time alone. */
+export const unbounded = { retries: null, maxWaiters: null } as const;
 
 /** A wish with a value of its own; `ttlMs` is far longer than any test. */
 export function newClaim(changes: Partial<Claim> = {}): Claim {

@@ -2,7 +2,7 @@
 // its profile. Delays, losses, partitions, restarts that forget nothing, and any number of dead
 // programs break no assumption.
 
-import { driftMsOf } from '../../src/lock/quorum.ts';
+import { driftMsOf, usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Options } from './options.ts';
 
 /** Timers do not run while the machine sleeps; its alarm rings so long after they are due. */
@@ -28,7 +28,7 @@ export function unfairnessOf(options: Options): string[] {
     options.suspendMs > marginMs - alarmAfterMs - unnoticedMs - marginMs / 8;
   const breaches: [boolean, string][] = [
     [
-      rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs)),
+      rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs, usualDriftFactor)),
       'clocks run at rates further apart than the drift allows for',
     ],
     [options.masterStepEveryMs !== null, 'the clock of a master is set'],

@@ -113,7 +113,7 @@ export const jointMutants: readonly Mutant[] = [
     'a holder never gives way',
     rarely(40, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
-    'onReplaced?.(extension.replacedBy);',
+    'onReplaced(extension.replacedBy);',
     'void onReplaced;',
   ),
   inSource(

@@ -2,6 +2,7 @@
 // src/programs/job.ts does it. It acquires no lock, and queries the enclosing lock instead. For the
 // checkers it is a holder of that lock with the same value and a validity of its own.
 
+import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { EnclosingLease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { RunEvent } from '../../src/run/ports.ts';
@@ -105,7 +106,7 @@ export class NestedProgram {
       new system.LockObserver(address, settings, registry, clock);
     const observers = this.record.endpoints.map(look);
     const report = (event: RunEvent) => this.#note(event);
-    const lockSettings = { masterTimeoutMs, reserveMs };
+    const lockSettings = { masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor };
     const tell = (belief: Holding) => this.#beliefs.push(belief);
     const parts = { observers, clock, settings: lockSettings, report };
     const enclosingLock = observedEnclosingLock(
@@ -122,6 +123,7 @@ export class NestedProgram {
     const runSettings = {
       ...options,
       holdAtLeastMs: 0,
+      holdOn: 'always',
       maxRunMs: null,
       stopSignal: 'SIGTERM',
       keepsBackground: false,
@@ -132,6 +134,7 @@ export class NestedProgram {
       random: process.world.random.stream(process.name).next,
       report,
       guard,
+      listen: null,
       acquire: async (aborted) => {
         const acquisition = await system.acquire(
           {

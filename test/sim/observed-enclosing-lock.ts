@@ -4,7 +4,8 @@
 import type { Clock, Report } from '../../src/lock/ports.ts';
 import type { RedlockSettings } from '../../src/lock/redlock.ts';
 import type { EnclosingLease, Extension, Lease } from '../../src/lock/types.ts';
-import type { Acquisition, WaitLimits } from '../../src/lock/wait.ts';
+import type { Acquisition } from '../../src/lock/wait.ts';
+import type { EnclosingLimits } from '../../src/redis/enclosing-lock.ts';
 import type { LockObserver } from '../../src/redis/observer.ts';
 import type { System } from './system.ts';
 import type { Holding, Witness } from './witness.ts';
@@ -28,7 +29,7 @@ export function observedEnclosingLock(
   let belief: Holding | null = null;
 
   class ObservedOuterLock extends EnclosingLock {
-    override async acquire(patience: WaitLimits): Promise<Acquisition> {
+    override async acquire(patience: EnclosingLimits): Promise<Acquisition> {
       const acquisition = await super.acquire(patience);
       if (acquisition.kind === 'acquired') {
         if (belief === null) {

@@ -33,7 +33,7 @@ export const peopleMutants: readonly Mutant[] = [
     'a holder ignores the request to stop',
     within(20, 'stop-requests', 'heeded'),
     'lock/lease-keeper.ts',
-    "if (kind === 'stop') return this.#parts.onStopAsked?.(by);",
+    "if (kind === 'stop') return this.#parts.onStopAsked(by);",
     "if (kind === 'stop') return;",
   ),
   {

@@ -4,6 +4,7 @@
 
 import type { Listen } from '../../src/lock/people.ts';
 import type { Clock } from '../../src/lock/ports.ts';
+import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';
 import type { Acquisition, NotAcquired, WaitParts } from '../../src/lock/wait.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
@@ -162,7 +163,8 @@ export class Program {
       this.#note(event);
     };
     const listen: Listen = (...asked) => new system.HolderChannel(masters, ...asked);
-    const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs };
+    const driftFactor = usualDriftFactor;
+    const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs, driftFactor };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const guardOptions = { graceMs, slackMs: marginMs / 4, lateMs: options.guardLateMs };
     const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
@@ -179,6 +181,7 @@ export class Program {
     const { holdAtLeastMs, maxRunMs } = this.#plan;
     const settings = {
       ...{ graceMs, marginMs, reserveMs, extendEveryMs, masterTimeoutMs, holdAtLeastMs, maxRunMs },
+      holdOn: 'always',
       stopSignal: 'SIGTERM',
       keepsBackground: false,
     } as const;
@@ -200,7 +203,7 @@ export class Program {
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       suspendUs: () => process.pause(),
       recordOf: (...facts) => (options.hasHistory ? recorder.ofRun(...facts) : null),
-      ...(options.stopperCount > 0 ? { listen } : {}),
+      listen: options.stopperCount > 0 ? listen : null,
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
     this.finished = await run.start();
@@ -291,18 +294,19 @@ export class Program {
     const { giveUpAfterMs, reserveMs, retryCount, masterTimeoutMs } = options;
     const retries =
       retryCount === null ? null : { count: retryCount, delayMs: 0, jitterMs: masterTimeoutMs };
+    const limits = { giveUpAfterMs, retries, maxWaiters: null, aborted };
     const { clock, redlock } = parts;
     const acquisition = await system.acquire(
       {
         clock,
         report: parts.report,
         servers: masters,
-        wait: (waitMs) => system.waitForLock(parts, { waitMs, giveUpAfterMs, retries, aborted }),
+        wait: (waitMs) => system.waitForLock(parts, { ...limits, waitMs }),
         release: (claim) => {
           this.process.world.mark('acquired, and released at once');
           // It tries again, as often as its guard is late.
           this.record.allowedMs += 2 * options.guardLateMs + roundMsIn(options);
-          return redlock.release(claim);
+          return redlock.release(claim, 0, null);
         },
         ready: async (lease) => {
           await guard?.ready;

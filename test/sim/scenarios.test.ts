@@ -219,7 +219,7 @@ describe('releasing', () => {
       await stage.pass(stage.world.random.between(0, 6));
       stage.start(actor, () => {
         ended.abort();
-        return actor.redlock.release(lease.claim);
+        return actor.redlock.release(lease.claim, 0, null);
       });
       await stage.pass(50);
       expect(stage.values).toEqual([null, null, null]);
@@ -409,7 +409,7 @@ describe('found by the simulator', () => {
     const stage = new Stage();
     const actor = stage.actor('a');
     const connected = await leaseOf(stage, actor);
-    stage.start(actor, () => actor.redlock.release(connected.claim));
+    stage.start(actor, () => actor.redlock.release(connected.claim, 0, null));
     await stage.pass(20);
     stage.socketsOf(actor, 0)[0]?.clog(2_500);
     let lease = await leaseOf(stage, actor);
@@ -439,7 +439,7 @@ describe('found by the simulator', () => {
     toServer.slowMs = 20;
     stage.start(actor, () => actor.redlock.extend(lease));
     await stage.pass(10);
-    stage.start(actor, () => actor.redlock.release(lease.claim));
+    stage.start(actor, () => actor.redlock.release(lease.claim, 0, null));
     await stage.pass(200);
     stage.server(0).thaw();
     await stage.pass(200);

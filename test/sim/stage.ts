@@ -3,6 +3,7 @@
 // to be checked later, and not to be awaited.
 
 import type { Clock } from '../../src/lock/ports.ts';
+import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
@@ -140,7 +141,8 @@ export class Stage {
       const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList: null };
       return new system.RedisMaster(address, masterSettings, registry, clock);
     });
-    const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    const driftFactor = usualDriftFactor;
+    const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs, driftFactor };
     const redlock = observedRedlock(
       system,
       this.witness,
@@ -184,8 +186,10 @@ export class Stage {
       report: () => {},
       newClaim,
       waiterId: process.name,
+      recordOf: () => null,
     };
-    const patience = { waitMs, giveUpAfterMs, aborted: new AbortController().signal };
+    const bounds = { retries: null, maxWaiters: null };
+    const patience = { ...bounds, waitMs, giveUpAfterMs, aborted: new AbortController().signal };
     return this.start(actor, () => system.waitForLock(parts, patience));
   }
 

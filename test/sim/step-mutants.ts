@@ -51,7 +51,7 @@ export const stepMutants: readonly Mutant[] = [
     'redis/enclosing-lock.ts',
     "if (!isNews) return { kind: 'unreachable', failures: [late] };",
     "if (!isNews) return { kind: 'extended', lease: { ...lease, startedAt: " +
-      'this.#clock.now(), validUntil: validUntilOf(this.#clock.now(), lease.claim.ttlMs) }, ' +
+      'this.#clock.now(), validUntil: this.#clock.now() + lease.claim.ttlMs }, ' +
       'extendedCount: 1, replacedBy: null };',
   ),
   inSource(
@@ -84,8 +84,8 @@ export const stepMutants: readonly Mutant[] = [
     'the rest of a lease is counted from when the replies have come',
     within(20, 'in-steps', 'toldHeld'),
     'ctl/steps/lock-handle.ts',
-    'validUntilOf(askedAt, ownership.remainingMs)',
-    'validUntilOf(clock.now(), ownership.remainingMs)',
+    'validUntilOf(askedAt, remainingMs, usualDriftFactor)',
+    'validUntilOf(clock.now(), remainingMs, usualDriftFactor)',
   ),
   inSource(
     'extension-not-looked-at',
@@ -167,8 +167,7 @@ export const stepMutants: readonly Mutant[] = [
     'a daemon extends its lock only after it has ended',
     rarely(20, 'in-steps', 'keptForShell'),
     'ctl/steps/holder-daemon.ts',
-    'const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });',
-    'const extendEveryMs = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 ' +
-      '}).ttlMs * 1.2;',
+    '{ ...timings, killReserveMs: null },',
+    '{ ...timings, killReserveMs: null, extendEveryMs: claim.ttlMs * 1.2 },',
   ),
 ];

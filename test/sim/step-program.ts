@@ -2,6 +2,7 @@
 // step of src/ctl/steps/ and ends. A lock that it has acquired outlives it on purpose, so a
 // reported lock is not litter.
 
+import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Signal } from '../../src/run/supervisor.ts';
@@ -105,6 +106,8 @@ export class StepProgram {
       masterTimeoutMs,
       newToken: () => this.#newToken(),
       holderRecord: () => this.#note(),
+      waiterIdOf: (id: string) => id,
+      listen: null,
       query: async () => {
         const registry = new system.ServerRegistry();
         const observers = addresses.map(
@@ -117,7 +120,7 @@ export class StepProgram {
         const masters = addresses.map(
           (address) => new system.RedisMaster(address, settings, registry, clock),
         );
-        const lockSettings = { masterTimeoutMs, reserveMs: 0 };
+        const lockSettings = { masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor };
         const redlock = observedRedlock(
           system,
           witness,

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { HolderChannel, type Listen } from '../../lock/people.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
+import { usualDriftFactor } from '../../lock/quorum.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
 import type { HolderRecord } from '../../lock/value.ts';
@@ -59,8 +60,8 @@ function openOn(
   const masters = addresses.map(
     (address) => new RedisMaster(address, { ...settings, ownList }, registry, clock),
   );
-  const { masterTimeoutMs } = settings;
-  const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});
+  const ofRounds = { ...settings, reserveMs: 0, driftFactor: usualDriftFactor };
+  const redlock = new Redlock(masters, clock, ofRounds, () => {});
   const close = () => {
     for (const master of masters) master.close();
   };

@@ -5,6 +5,7 @@
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Listen } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
+import { usualDriftFactor } from '../../lock/quorum.ts';
 import { lockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
@@ -13,8 +14,8 @@ import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.t
 
 export interface HolderDaemonParts extends AcquireOnceParts {
   readonly masterTimeoutMs: number;
-  /** Subscribes to what people ask of the holder; absent: they are not listened to. */
-  readonly listen?: Listen;
+  /** Subscribes to what people ask of the holder; null: they are not listened to. */
+  readonly listen: Listen | null;
 }
 
 export interface Terms {
@@ -93,12 +94,20 @@ async function keep(
   const stopped = new AbortController();
   let bug: unknown = null;
   const subscriptions = await redlock.subscribe({ ...claim, waiter: { id, arrivalUs: 0 } });
-  const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });
+  const timings = lockTimings({
+    ttlMs: claim.ttlMs,
+    masterTimeoutMs,
+    reserveMs: 0,
+    driftFactor: usualDriftFactor,
+  });
   const keeper = new LeaseKeeper(
     lease,
-    { extendEveryMs, masterTimeoutMs, reserveMs: 0 },
+    { ...timings, killReserveMs: null },
     {
       ...parts,
+      onConfirmed: () => {},
+      onReplaced: () => {},
+      onKillDue: () => {},
       onLost: () => lost.abort(),
       onStopAsked: () => stopped.abort(),
       onBug: (found) => {

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { acquire, type IdentifiedServer } from '../../lock/acquire.ts';
 import type { Clock, Random, Report } from '../../lock/ports.ts';
-import { quorumOf, validUntilOf } from '../../lock/quorum.ts';
+import { quorumOf, usualDriftFactor, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import { alone, type Claim, type Sharing } from '../../lock/types.ts';
 import { type HolderRecord, newClaim } from '../../lock/value.ts';
@@ -29,7 +29,7 @@ export interface AcquireOnceParts {
   /** The holder record, for people. */
   readonly holderRecord: () => HolderRecord;
   /** The id in the wait queue, made from a random one: it tells people which process waits. */
-  readonly waiterIdOf?: (random: string) => string;
+  readonly waiterIdOf: (random: string) => string;
 }
 
 export interface Wanted {
@@ -49,7 +49,7 @@ export async function acquireOnce(
   wanted: Wanted,
   aborted: AbortSignal,
 ): Promise<Acquisition> {
-  const { redlock, clock, random, newToken, holderRecord, waiterIdOf = (id) => id } = parts;
+  const { redlock, clock, random, newToken, holderRecord, waiterIdOf } = parts;
   const { servers, report } = parts;
   const { name, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing } = wanted;
   const waiting = {
@@ -60,14 +60,16 @@ export async function acquireOnce(
     newClaim: () =>
       newClaim({ resources: [name], ttlMs, isFenced, sharing }, newToken(), holderRecord()),
     waiterId: waiterIdOf(newToken()),
+    recordOf: () => null,
   };
+  const unbounded = { retries: null, maxWaiters: null };
   const acquiring = {
     clock,
     report,
     servers,
     wait: (leftMs: number | null) =>
-      waitForLock(waiting, { waitMs: leftMs, giveUpAfterMs, aborted }),
-    release: (claim: Claim) => redlock.release(claim),
+      waitForLock(waiting, { ...unbounded, waitMs: leftMs, giveUpAfterMs, aborted }),
+    release: (claim: Claim) => redlock.release(claim, 0, null),
     ready: async () => null,
   };
   const limits = { waitMs, aborted, reserveMs: 0, isIdentifying: true };
@@ -192,7 +194,8 @@ export async function look(handle: LockHandle, access: Access): Promise<Answer> 
     if (ownership.kind !== 'held') return ownership;
     if (ownership.remainingMs === Number.POSITIVE_INFINITY)
       return { kind: 'held', validMs: ownership.remainingMs };
-    const validMs = validUntilOf(askedAt, ownership.remainingMs) - clock.now();
+    const { remainingMs } = ownership;
+    const validMs = validUntilOf(askedAt, remainingMs, usualDriftFactor) - clock.now();
     if (validMs > 0) return { kind: 'held', validMs };
     // It may have expired while the masters were answering.
     if (tryCount === lookCount) return { kind: 'unknown' };

@@ -114,12 +114,12 @@ function toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCa
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   const arrival = claim.preemptible === 'replace' ? (claim.waiter?.arrivalUs ?? 0) : '';
   const args = [...holderArgs(claim, fence), arrival];
-  return { script: textsFor(claim).extend, keys: keysIn(claim.resources, prefix), args };
+  return { script: textsFor(claim, false).extend, keys: keysIn(claim.resources, prefix), args };
 }
 
 function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   return {
-    script: textsFor(claim).repair,
+    script: textsFor(claim, false).repair,
     keys: keysIn(claim.resources, prefix),
     args: holderArgs(claim, fence),
   };
@@ -208,7 +208,7 @@ export function runsKeys(resources: readonly string[], prefix: string): string[]
   return resources.map((resource) => historyKeysOf(prefix, resource)[0]);
 }
 
-function textsFor({ sharing, preemptible }: Claim, isRecorded = false): Scripts {
+function textsFor({ sharing, preemptible }: Claim, isRecorded: boolean): Scripts {
   return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', isRecorded);
 }
 

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
 import { RedlockMutex } from 'redis-semaphore';
 import PeerRedlock from 'redlock';
+import { usualDriftFactor } from '../../../src/lock/quorum.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { waitForLock } from '../../../src/lock/wait.ts';
@@ -54,7 +55,8 @@ export const ours: Peer = {
       (url) => new RedisMaster(parseAddress(url), settings, registry, clock),
     );
     await Promise.all(masters.map((master) => master.identify()));
-    const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
+    const limits = { masterTimeoutMs: 1_500, reserveMs: 0, driftFactor: usualDriftFactor };
+    const redlock = new Redlock(masters, clock, limits, () => {});
     const newValue = () => randomBytes(20).toString('base64url');
     const newClaim = () => ({
       ...alone,
@@ -72,12 +74,19 @@ export const ours: Peer = {
       report: () => {},
       newClaim,
       waiterId: newValue(),
+      recordOf: () => null,
     };
-    const patience = { waitMs: null, giveUpAfterMs: 10_000, aborted: new AbortController().signal };
+    const patience = {
+      retries: null,
+      maxWaiters: null,
+      waitMs: null,
+      giveUpAfterMs: 10_000,
+      aborted: new AbortController().signal,
+    };
     const take = async () => {
       const acquisition = await waitForLock(parts, patience);
       if (acquisition.kind !== 'acquired') throw new Error(acquisition.kind);
-      return () => redlock.release(acquisition.lease.claim);
+      return () => redlock.release(acquisition.lease.claim, 0, null);
     };
     return { take, close: () => masters.forEach((master) => void master.close()) };
   },

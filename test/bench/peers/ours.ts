@@ -3,6 +3,7 @@
 // waits for it once.
 
 import { randomUUID } from 'node:crypto';
+import { usualDriftFactor } from '../../../src/lock/quorum.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
@@ -26,7 +27,7 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const redlock = new Redlock(
     masters,
     clock,
-    { masterTimeoutMs: callTimeoutMs, reserveMs: 0 },
+    { masterTimeoutMs: callTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor },
     () => {},
   );
   const resources = [isFenced ? 'fenced' : 'unfenced'];

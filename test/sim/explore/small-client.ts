@@ -2,6 +2,7 @@
 // begins and when is a step of the explorer; all that follows is the code of src/.
 
 import type { Clock } from '../../../src/lock/ports.ts';
+import { usualDriftFactor } from '../../../src/lock/quorum.ts';
 import type { Redlock } from '../../../src/lock/redlock.ts';
 import { type Attempt, alone, type Claim, type Lease } from '../../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
@@ -124,7 +125,7 @@ export class SmallClient {
       this.lease = null;
       this.isExtending = false;
       this.#ended.abort();
-      this.#redlock.release(claim).catch(crash);
+      this.#redlock.release(claim, 0, null).catch(crash);
     }
   }
 
@@ -217,11 +218,13 @@ export class SmallClient {
       report: () => {},
       newClaim: () => this.#newClaim(),
       waiterId: this.name,
+      recordOf: () => null,
     };
     const acquisition = await system.waitForLock(parts, {
       waitMs: 0,
       giveUpAfterMs: 0,
       retries: { count, delayMs: 0, jitterMs: 0 },
+      maxWaiters: null,
       aborted: new AbortController().signal,
     });
     this.#acquired(acquisition.kind === 'acquired' ? acquisition.lease : null);
@@ -267,7 +270,8 @@ export class SmallClient {
         return attempt;
       }
     }
-    return new Observed(masters, clock, { masterTimeoutMs, reserveMs }, () => {});
+    const settings = { masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor };
+    return new Observed(masters, clock, settings, () => {});
   }
 
   #connect(index: number): Line {

@@ -45,6 +45,7 @@ describe('defaults', () => {
       maxRunMs: null,
       restartGraceMs: 0,
       differingMasters: 'warn',
+      driftFactor: 0.01,
       isFenced: true,
       isReentrant: false,
       protocol: 'redlock',

@@ -3,7 +3,7 @@
 // without chance, so that a breach is told with its numbers.
 
 import { expect, it } from 'vitest';
-import { driftMsOf, validUntilOf } from '../../../src/lock/quorum.ts';
+import { driftMsOf, usualDriftFactor, validUntilOf } from '../../../src/lock/quorum.ts';
 import { dangerOf, type RunTimings, runTimings, stopAtMsOf } from '../../../src/lock/timings.ts';
 
 const dayMs = 86_400_000;
@@ -42,8 +42,9 @@ function breaking(rows: readonly Row[], rule: (timings: RunTimings) => boolean):
 
 /** A lease that was asked for at this instant. */
 const startedAt = 1_000_000;
-const killAtOf = ({ ttlMs, marginMs }: RunTimings) => validUntilOf(startedAt, ttlMs) - marginMs;
-const validityMsOf = ({ ttlMs }: RunTimings) => validUntilOf(0, ttlMs);
+const endOf = (from: number, ttlMs: number) => validUntilOf(from, ttlMs, usualDriftFactor);
+const killAtOf = ({ ttlMs, marginMs }: RunTimings) => endOf(startedAt, ttlMs) - marginMs;
+const validityMsOf = ({ ttlMs }: RunTimings) => endOf(0, ttlMs);
 const stopAtOf = (timings: RunTimings) => startedAt + stopAtMsOf(timings);
 
 it('accepts some of the grid and refuses some', () => {
@@ -53,7 +54,7 @@ it('accepts some of the grid and refuses some', () => {
 });
 
 it.each<[string, (timings: RunTimings) => boolean]>([
-  ['kills before the validity ends', (one) => killAtOf(one) < validUntilOf(startedAt, one.ttlMs)],
+  ['kills before the validity ends', (one) => killAtOf(one) < endOf(startedAt, one.ttlMs)],
   ['kills the grace after the stop', (one) => killAtOf(one) - stopAtOf(one) === one.graceMs],
   ['stops after the lock was asked for', (one) => stopAtOf(one) > startedAt],
   [
@@ -72,9 +73,14 @@ it.each<[string, (timings: RunTimings) => boolean]>([
   ],
   [
     'adds up to the ttl, with the drift of the clocks',
-    (one) => stopAtMsOf(one) + one.graceMs + one.marginMs + driftMsOf(one.ttlMs) === one.ttlMs,
+    (one) =>
+      stopAtMsOf(one) + one.graceMs + one.marginMs + driftMsOf(one.ttlMs, usualDriftFactor) ===
+      one.ttlMs,
   ],
-  ['is in whole milliseconds', (one) => Object.values(one).every(Number.isInteger)],
+  [
+    'is in whole milliseconds',
+    ({ driftFactor, ...durations }) => Object.values(durations).every(Number.isInteger),
+  ],
 ])('whatever is accepted %s', (_, rule) => {
   expect(breaking(accepted, rule)).toEqual([]);
 });

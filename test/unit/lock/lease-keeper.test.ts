@@ -48,7 +48,7 @@ interface Options {
   readonly parts?: Partial<LeaseKeeperParts>;
 }
 
-function begun({ answer, settings: other, parts }: Options = {}, usual = settings) {
+function begun({ answer, settings: other, parts }: Options = {}) {
   const clock = new HandClock();
   const log: string[] = [];
   const say = (what: string) => log.push(`${clock.now()} ${what}`);
@@ -62,7 +62,7 @@ function begun({ answer, settings: other, parts }: Options = {}, usual = setting
   };
   const keeper = new LeaseKeeper(
     leaseAt(0),
-    { ...usual, ...other },
+    { ...settings, ...other },
     {
       redlock: redlock as unknown as LeaseKeeperParts['redlock'],
       clock,
@@ -71,6 +71,9 @@ function begun({ answer, settings: other, parts }: Options = {}, usual = setting
       onConfirmed: ({ startedAt }) => say(`confirmed from ${startedAt}`),
       onLost: (reason, by) => say(`lost: ${reason}${by ? ` by ${by.user}` : ''}`),
       onKillDue: () => say('kill'),
+      onReplaced: (by) => say(`replaced by ${by}`),
+      onStopAsked: (by) => say(`asked to stop by ${by.user}`),
+      listen: null,
       onBug: (bug) => say(`bug: ${(bug as Error).message}`),
       ...parts,
     },
@@ -170,8 +173,7 @@ it('without an interval it is never extended', async () => {
 });
 
 it('without a second reserve nothing is killed', async () => {
-  const { killReserveMs, ...without } = settings;
-  const { clock, log } = begun({ settings: { extendEveryMs: null } }, without);
+  const { clock, log } = begun({ settings: { extendEveryMs: null, killReserveMs: null } });
   await clock.moveTo(30_000);
   expect(log).toEqual(['7000 lost: unreachable']);
 });

@@ -16,6 +16,7 @@ const yes = async (): Promise<Vote> => ({ kind: 'yes' });
 
 async function votesOf(asks: readonly Ask[], masterTimeoutMs = 50): Promise<unknown[]> {
   const { votes } = await setOf(masterTimeoutMs).ask<Vote>({
+    masters,
     ask: (master) => (asks[masters.indexOf(master)] as Ask)(master),
     isCertain: () => false,
   });
@@ -52,6 +53,7 @@ it('gives the votes in the order of the masters, whichever answered first', asyn
     answerFirst = resolve;
   });
   const { votes } = await setOf(60_000).ask<Vote>({
+    masters,
     ask: (master) => (master === first ? late : Promise.resolve(failing(master.name))),
     isCertain: ({ size }) => {
       if (size === 2) answerFirst(failing('a, last'));
@@ -98,6 +100,7 @@ describe('a master that fails', () => {
     const set = setOf(60_000);
     for (const votes of rounds)
       await set.ask<Vote>({
+        masters,
         ask: async (master) => votes[masters.indexOf(master)] as Failed | Vote,
         isCertain: () => false,
       });

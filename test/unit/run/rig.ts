@@ -10,6 +10,7 @@ export const settings = {
   masterTimeoutMs: 100,
   stopSignal: 'SIGTERM',
   holdAtLeastMs: 60_000,
+  holdOn: 'always',
   maxRunMs: 60_000,
   keepsBackground: false,
 } as const;

@@ -55,6 +55,7 @@ function startRun(
         grantedCount: 3,
         elapsedMs: 0,
       }),
+      listen: null,
       startChild: () => child,
       suspendUs: () => {},
       recordOf: () => null,

@@ -28,6 +28,8 @@ it('a bug while it extends ends it with that error, and the alarms do not hide i
     random: () => 0,
     newToken: () => 'token',
     holderRecord: () => ({ host: 'desk', pid: 7, user: 'ann', since: '', label: '' }),
+    waiterIdOf: (id: string) => id,
+    listen: null,
     masterTimeoutMs: 100,
   };
   const wanted = {
