@@ -64,9 +64,8 @@ export class Redlock implements AsyncDisposable {
     const { prefix = 'redlock:', restartGraceMs, newToken, differingMasters = 'warn' } = options;
     const graceMs = () => restartGraceMs ?? (masters.length < 3 ? 0 : this.#longestTtlMs);
     const origins = originsOf(masters);
-    const names = origins.map(({ name }) => name);
     const watched = { prefix, differingMasters, hasHistory: true };
-    this.#watch = new MastersWatch(watched, os.hostname(), names, this.#clock);
+    this.#watch = new MastersWatch(watched, os.hostname(), origins.length, this.#clock);
     const settings = {
       prefix,
       historyBytes: usualHistoryBytes,

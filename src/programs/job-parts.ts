@@ -50,8 +50,8 @@ export function watchedMasters(
   registry: ServerRegistry,
   clock: Clock,
 ): { readonly masters: readonly RedisMaster[]; readonly watch: MastersWatch } {
-  const names = addresses.map(({ name }) => name);
-  const watch = new MastersWatch(settings, holderRecordOf(settings).host, names, clock);
+  const { host } = holderRecordOf(settings);
+  const watch = new MastersWatch(settings, host, addresses.length, clock);
   const own = { ...settings, ownList: watch.ownList };
   return { watch, masters: addresses.map((one) => new RedisMaster(one, own, registry, clock)) };
 }

@@ -57,13 +57,15 @@ export function couldBothGrant(ours: MasterList, theirs: MasterList): boolean {
 
 /**
  * The lists of the last day, the youngest first, with the master that told of each. One counts only
- * while it is younger than each of our masters: what was written before one of them was replaced is
- * over.
+ * while it is younger than each of our masters: what was written before one of them was replaced or
+ * added is over. So none counts while a master of ours has not told how old it is.
  */
 export function listsThatCount(
   seen: readonly SeenLists[],
+  configuredCount: number,
   now: number,
 ): (UsedList & { readonly master: string })[] {
+  if (seen.length < configuredCount) return [];
   const countsFrom = Math.max(now - dayMs, ...seen.map(({ mark }) => mark.since));
   return seen
     .flatMap(({ name, lists }) => lists.map((list) => ({ ...list, master: name })))
@@ -72,22 +74,23 @@ export function listsThatCount(
 }
 
 /**
- * The youngest list with which a lock could be granted beside ours; null: none. `configured`: the
- * names of our masters, reached or not.
+ * The youngest list with which a lock could be granted beside ours; null: none is known. So many
+ * masters are configured here, reached or not.
  */
 export function differenceIn(
   seen: readonly SeenLists[],
-  configured: readonly string[],
+  configuredCount: number,
   now: number,
 ): ListDifference | null {
-  const ours = listOf(seen, configured.length);
-  const differing = listsThatCount(seen, now).filter((list) => couldBothGrant(ours, list))[0];
+  const ours = listOf(seen, configuredCount);
+  const counting = listsThatCount(seen, configuredCount, now);
+  const differing = counting.find((list) => couldBothGrant(ours, list));
   if (differing === undefined) return null;
   const { master, host, addresses } = differing;
   const beside = (some: MasterList['addresses'], others: MasterList['addresses']) =>
     [...some].flatMap(([id, address]) => (others.has(id) ? [] : [address])).sort();
-  const added = beside(addresses, ours.addresses).filter((name) => !configured.includes(name));
-  return { master, host, added, missing: beside(ours.addresses, addresses) };
+  const [added, missing] = [beside(addresses, ours.addresses), beside(ours.addresses, addresses)];
+  return { master, host, added, missing };
 }
 
 /** What a master has told that is connected now. */
@@ -192,17 +195,17 @@ interface ListedConnection {
 /** The masters of one program: compared with the lists of other hosts, and told to the masters. */
 export class OwnList {
   readonly host: string;
-  readonly #names: readonly string[];
+  readonly #masterCount: number;
   readonly #key: string;
   /** What each master has told, on which connection. */
   readonly #told = new Map<string, SeenLists & { readonly connection: ListedConnection }>();
   /** What was written last, by master. */
   readonly #written = new Map<string, UsedList>();
 
-  /** `names`: of all masters that are configured. */
-  constructor(host: string, names: readonly string[], prefix: string) {
+  /** `masterCount`: of all masters that are configured. */
+  constructor(host: string, masterCount: number, prefix: string) {
     this.host = host;
-    this.#names = names;
+    this.#masterCount = masterCount;
     this.#key = markKeyOf(prefix);
   }
 
@@ -222,13 +225,13 @@ export class OwnList {
 
   /** How a list that was used lately differs dangerously, as far as is known; null: none does. */
   differenceAt(now: number): ListDifference | null {
-    return differenceIn(this.#seen(), this.#names, now);
+    return differenceIn(this.#seen(), this.#masterCount, now);
   }
 
   /** Tells the masters that are connected our list, where that is due. Waits for nothing. */
   write(now: number): void {
     const seen = this.#seen();
-    const list = listOf(seen, this.#names.length);
+    const list = listOf(seen, this.#masterCount);
     for (const { name, connection, lists } of seen) {
       const written = this.#written.get(name);
       if (!isNewTo(written ? [written] : lists, this.host, list, now)) continue;

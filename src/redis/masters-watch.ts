@@ -22,11 +22,11 @@ export class MastersWatch {
   readonly #list: OwnList;
   #hasWarned = false;
 
-  /** `names`: of all masters that are configured. */
-  constructor(settings: WatchSettings, host: string, names: readonly string[], clock: Clock) {
+  /** `masterCount`: of all masters that are configured. */
+  constructor(settings: WatchSettings, host: string, masterCount: number, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#list = new OwnList(host, names, settings.prefix);
+    this.#list = new OwnList(host, masterCount, settings.prefix);
   }
 
   /** What each connection to a master tells of lists; null: lists are not compared. */

@@ -9,6 +9,7 @@ import { describe } from 'vitest';
 import { faults } from './faults.ts';
 import { freezes } from './freezes.ts';
 import { line } from './line.ts';
+import { lists } from './lists.ts';
 import { looks } from './looks.ts';
 import { order } from './order.ts';
 import { preemption } from './preemption.ts';
@@ -35,5 +36,6 @@ export function masterContract(name: string, world: World): void {
     preemption(world);
     looks(world);
     freezes(world);
+    lists(world);
   });
 }

@@ -11,12 +11,20 @@ import type { Master } from '../../src/lock/ports.ts';
 import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/lock/types.ts';
 import { parseValue } from '../../src/lock/value.ts';
 import { waiterIdOf } from '../../src/lock/waiter-id.ts';
+import type { OwnList } from '../../src/redis/master-lists.ts';
 import type { FreezeReply } from '../../src/redis/observer.ts';
+import type { RedisMaster } from '../../src/redis/redis-master.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 
 export interface Server {
   /** One more handle on the server, as one more program has it; independent of the others. */
   handle(): Master;
+  /** The same of a program that compares its list of masters with those of other hosts. */
+  comparing(list: OwnList): Pick<RedisMaster, 'identify'>;
+  /** Puts the list of a host there, as written so long ago. */
+  putList(host: string, agoMs: number, text: string): Promise<void>;
+  /** Takes its mark away, with all that stands beside it. */
+  forgetMark(): Promise<void>;
   /** What a client sees that takes no lock, of each of these. */
   look(...resources: string[]): Promise<readonly LockSnapshot[] | Failed>;
   /** Bars new holders, for so many ms (0: until the thaw). */

@@ -8,7 +8,7 @@ import { parseAddress } from '../../src/redis/address.ts';
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
-import { historyKeysOf, ownerKeyOf } from '../../src/redis/keys.ts';
+import { historyKeysOf, markKeyOf, ownerKeyOf } from '../../src/redis/keys.ts';
 import { LockObserver } from '../../src/redis/observer.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system/clock.ts';
@@ -68,6 +68,25 @@ function serverBehind(
       );
       handles.push(handle);
       return handle;
+    },
+    comparing(ownList) {
+      const registry = new ServerRegistry();
+      const compared = { ...settings, restartGraceMs: 1, ownList };
+      const handle = new RedisMaster(
+        parseAddress(proxy.url),
+        compared,
+        registry,
+        createSystemClock(),
+      );
+      handles.push(handle);
+      return handle;
+    },
+    async putList(host, agoMs, text) {
+      const value = `${(await this.now()) - agoMs} ${text}`;
+      await master.command('hset', markKeyOf(prefix), `list:${host}`, value);
+    },
+    async forgetMark() {
+      await master.command('del', markKeyOf(prefix));
     },
     look: (...resources) => looking((observer) => observer.look(resources)),
     freezeLock: (resource, value, forMs) =>

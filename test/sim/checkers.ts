@@ -6,6 +6,7 @@ import { quorumOf } from '../../src/lock/quorum.ts';
 import { foreignCheckers } from './foreign-checkers.ts';
 import { formCheckers } from './form-checkers.ts';
 import { freezeCheckers } from './freezes.ts';
+import { listCheckers } from './list-checkers.ts';
 import { nestedCheckers } from './nested-checkers.ts';
 import { refusalCheckers } from './refusals.ts';
 import { stepCheckers } from './step-checkers.ts';
@@ -172,6 +173,7 @@ export const checkers = {
       : `no program got the lock within ${Math.round(fact.ms)} ms of good health`;
   },
   ...waitingCheckers,
+  ...listCheckers,
   ...formCheckers,
   ...nestedCheckers,
   ...stepCheckers,

@@ -77,7 +77,7 @@ export class Contender {
     const { ttlMs, graceMs, marginMs, waitMs } = options;
     const leftoverMs = random.chance(options.leftoverChance) ? random.around(ttlMs) : null;
     return {
-      wish: drawWish(options, random),
+      wish: this.#crowd.rosters.wishOf(this.machine, drawWish(options, random)),
       waitMs,
       holdAtLeastMs: random.chance(options.holdAtLeastChance) ? ttlMs / 2 : 0,
       maxRunMs: random.chance(0.1) ? random.between(1, 2 * ttlMs) : null,

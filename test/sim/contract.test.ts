@@ -68,6 +68,22 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
         clock,
       );
     },
+    comparing(ownList) {
+      const { endpoint, clock } = newProcess();
+      return new realSystem.RedisMaster(
+        endpoint.address,
+        { ...settings, restartGraceMs: 1, ownList },
+        new realSystem.ServerRegistry(),
+        clock,
+      );
+    },
+    async putList(host, agoMs, text) {
+      redis.lists.set(host, { writtenAt: redis.now - agoMs, text });
+    },
+    async forgetMark() {
+      redis.mark = null;
+      redis.lists.clear();
+    },
     look: (...resources) => observer().look(resources),
     freezeLock: (resource, value, forMs) => observer().freeze(resource, value, forMs),
     thawLock: (resource, value) => observer().thaw(resource, value, ''),

@@ -4,6 +4,7 @@
 // line here includes its mutant.
 
 import { jointMutants } from './joint-mutants.ts';
+import { listMutants } from './list-mutants.ts';
 import { inScript, inSource, type Mutant, rarely, unasserted, within } from './mutant.ts';
 import { peopleMutants } from './people-mutants.ts';
 import { setnxMutants } from './setnx-mutants.ts';
@@ -347,6 +348,7 @@ export const mutants: readonly Mutant[] = [
     rarely(60, 'restarts-empty', 'fence'),
   ),
   ...jointMutants,
+  ...listMutants,
   ...peopleMutants,
   ...setnxMutants,
   ...stepMutants,

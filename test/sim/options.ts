@@ -4,6 +4,7 @@
 
 import { dangerOf, type RunTimings, runTimings } from '../../src/lock/timings.ts';
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
+import type { Reaction } from '../../src/redis/masters-watch.ts';
 import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
@@ -43,10 +44,11 @@ export interface Weather {
 
 export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly masterCount: number;
-  /** From three masters to all of them. */
+  /** From three masters to all of them, or different ones for good. */
   readonly rosterChange: RosterChange;
   /** How long it takes at most until every machine has a new list. */
   readonly listSpreadMs: number;
+  readonly differingMasters: Reaction;
   readonly contenderCount: number;
   readonly resourceCount: number;
   /** How many resources a program may want at once. */
@@ -161,6 +163,7 @@ export function calmOptions(random: Random): Options {
     masterCount: random.pick([3, 3, 5, 5, 7]),
     rosterChange: 'none',
     listSpreadMs: 0,
+    differingMasters: 'ignore',
     contenderCount: random.integer(2, 5),
     resourceCount: random.chance(0.2) ? 2 : 1,
     nameCount: 1,

@@ -74,6 +74,7 @@ const growing = {
   masterCount: 5,
   rosterChange: 'one-by-one',
   listSpreadMs: 2_000,
+  differingMasters: 'warn',
   thinkMs: 60,
   stormMs: 12_000,
 } as const;
@@ -264,7 +265,25 @@ export const fairProfiles = {
   'three-to-five': (calm, random) => ({
     ...anyOf(lossy, partitions, slowMasters, pauses, deaths)(calm, random),
     ...growing,
+    restartGraceMs: calm.ttlMs,
+    differingMasters: random.pick(['warn', 'error']),
     contenderCount: random.integer(3, 8),
+  }),
+  'two-lists': (calm, random) => ({
+    ...random.pick([
+      calmly,
+      anyOf(lossy, partitions, slowMasters, deaths),
+      restarts,
+      replacedDisks,
+    ])(calm, random),
+    masterCount: 5,
+    rosterChange: 'two-lists',
+    differingMasters: 'warn',
+    restartGraceMs: calm.ttlMs,
+    contenderCount: random.integer(3, 8),
+    workMs: calm.ttlMs * random.between(0.5, 3),
+    waitMs: 4_000,
+    thinkMs: 60,
   }),
   'older-protocol': older,
   storm: (calm, random) => ({

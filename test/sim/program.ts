@@ -2,6 +2,7 @@
 // src/programs/job.ts does it. A process whose run has ended still exists until its sockets are
 // closed, as in Node; only sudden death removes it.
 
+import type { IdentifiedServer } from '../../src/lock/acquire.ts';
 import type { Listen } from '../../src/lock/people.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
@@ -153,7 +154,11 @@ export class Program {
     const clock = system.createSystemClock(noteJump, machine.alarmedFor(process));
     const registry = new system.ServerRegistry();
     const historyBytes = usualHistoryBytes;
-    const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList: null };
+    const masterCount = this.record.endpoints.length;
+    const watched = { ...options, prefix };
+    const watch = new system.MastersWatch(watched, machine.name, masterCount, clock);
+    const { ownList } = watch;
+    const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList };
     const masters = this.record.endpoints.map(
       ({ address }) => new system.RedisMaster(address, masterSettings, registry, clock),
     );
@@ -161,6 +166,8 @@ export class Program {
     const report = (event: RunEvent) => {
       recorder.see(event);
       this.#note(event);
+      watch.see(event, (told) => this.#note(told as RunEvent));
+      if (event.kind === 'extended') witness.tell({ kind: 'lists-compared', program: this.record });
     };
     const listen: Listen = (...asked) => new system.HolderChannel(masters, ...asked);
     const driftFactor = usualDriftFactor;
@@ -195,7 +202,7 @@ export class Program {
             : null;
         return this.#acquire(
           { ...parts, waiterId: this.record.waiterId, recordOf },
-          masters,
+          watch.serversOf(masters),
           aborted,
           guard,
         );
@@ -209,8 +216,7 @@ export class Program {
     this.finished = await run.start();
     const { cause } = this.finished.result;
     this.record.cause = cause;
-    if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'superseded')
-      world.mark('superseded');
+    if (cause.kind === 'not-acquired') this.#notAcquired(cause.acquisition);
     world.note(process.name, `ends: ${this.finished.result.cause.kind}`);
     guard?.done();
     for (const master of masters) master.close();
@@ -286,7 +292,7 @@ export class Program {
 
   async #acquire(
     parts: WaitParts,
-    masters: readonly InstanceType<System['RedisMaster']>[],
+    servers: readonly IdentifiedServer[],
     aborted: AbortSignal,
     guard: SimGuard | null,
   ): Promise<Acquisition> {
@@ -300,7 +306,7 @@ export class Program {
       {
         clock,
         report: parts.report,
-        servers: masters,
+        servers,
         wait: (waitMs) => system.waitForLock(parts, { ...limits, waitMs }),
         release: (claim) => {
           this.process.world.mark('acquired, and released at once');
@@ -320,6 +326,13 @@ export class Program {
     return acquisition;
   }
 
+  #notAcquired({ kind }: NotAcquired): void {
+    const { world } = this.process;
+    if (kind === 'superseded') world.mark('superseded');
+    if (kind === 'misconfigured' && this.#around.options.differingMasters === 'error')
+      this.#around.witness.tell({ kind: 'lists-told', program: this.record, host: 'any host' });
+  }
+
   #note(event: RunEvent): void {
     const { world, name } = this.process;
     const { kind, ...facts } = event;
@@ -327,6 +340,8 @@ export class Program {
     if (event.kind === 'stopping' && event.cause.kind === 'replaced') {
       this.#around.witness.tell({ kind: 'replaced', program: this.record, by: event.cause.by });
     }
+    if (event.kind === 'masters-differ')
+      this.#around.witness.tell({ kind: 'lists-told', program: this.record, host: event.host });
     const value = this.record.values.at(-1) ?? '';
     // A run that was asked and then loses its lock is recorded as lost.
     if (event.kind === 'stopping') this.#wasAsked = event.cause.kind === 'stopped';

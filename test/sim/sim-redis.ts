@@ -8,6 +8,7 @@ import type { Flaw } from './flaws.ts';
 import { epochMs } from './machine.ts';
 import { type FreezeScript, runFreeze } from './sim-freeze.ts';
 import { SimHolders } from './sim-holders.ts';
+import { runLists, type SimList } from './sim-lists.ts';
 import { runLook } from './sim-look.ts';
 import { oldMark, runMark, type SimMark } from './sim-mark.ts';
 import { runPromoted } from './sim-promoted.ts';
@@ -42,10 +43,12 @@ export interface Snapshot {
   readonly queues: ReadonlyMap<string, SimQueue>;
   readonly holders: ReadonlyMap<string, SimHolders>;
   readonly mark: SimMark | null;
+  readonly lists: ReadonlyMap<string, SimList>;
 }
 
 export type Words = readonly (string | number)[];
-export type Script = LockScript | FreezeScript | SetnxScript | 'act' | 'look' | 'mark' | 'promoted';
+type OwnScript = 'act' | 'lists' | 'look' | 'mark' | 'promoted';
+export type Script = LockScript | FreezeScript | SetnxScript | OwnScript;
 type Item = number | string | null;
 /** Text: an error. */
 export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
@@ -79,6 +82,8 @@ export class SimRedis {
   readonly preemptedAt = new Map<string, number>();
   /** null: it came back empty, and no client has met it since. */
   mark: SimMark | null;
+  /** The lists of masters in use, by host; they go with the mark. */
+  readonly lists = new Map<string, SimList>();
   onChange: OnChange = () => {};
   /** Returns how many have been told. A wake-up has an empty message. */
   onPublish: (channel: string, message: string) => number = () => 0;
@@ -185,6 +190,7 @@ export class SimRedis {
       holders,
       histories: new Map(this.#histories),
       mark: this.mark,
+      lists: new Map(this.lists),
       skips: new Map([...this.skips].map(([key, skips]) => [key, new Map(skips)])),
       starts: new Map([...this.starts].map(([key, starts]) => [key, new Map(starts)])),
     };
@@ -199,6 +205,8 @@ export class SimRedis {
       for (const memory of [skips, starts]) memory.clear();
     });
     this.mark = snapshot?.mark ?? null;
+    this.lists.clear();
+    for (const [host, list] of snapshot?.lists ?? []) this.lists.set(host, list);
     for (const [key, lines] of snapshot?.histories ?? []) this.#histories.set(key, lines);
     for (const [key, skips] of snapshot?.skips ?? []) this.skips.set(key, new Map(skips));
     for (const [key, starts] of snapshot?.starts ?? []) this.starts.set(key, new Map(starts));
@@ -211,6 +219,7 @@ export class SimRedis {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
     if (script === 'mark') return runMark(this, args);
+    if (script === 'lists') return runLists(this, args);
     if (script === 'promoted') return runPromoted(this, keys[0] ?? '', args);
     if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, args);
     if (script === 'act') {

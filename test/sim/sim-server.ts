@@ -55,6 +55,7 @@ export class SimServer {
     this.name = name;
     this.redis = redis;
     this.#options = options;
+    if (redis.mark !== null) redis.mark = { ...redis.mark, id: `of ${name}` };
     this.#random = world.random.stream(`server ${name}`);
     this.#startedAt = longAgo;
     this.#runId = this.#newRunId();

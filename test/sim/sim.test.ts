@@ -76,6 +76,7 @@ describe('in a fair world no checker fires', () => {
     'failover, and a lock forgotten',
     'runs with two lists of masters',
     'next list of masters',
+    'masters-differ',
     'paused process',
     'suspended',
     'acquired, and released at once',

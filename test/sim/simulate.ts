@@ -12,7 +12,7 @@ import { Network } from './network.ts';
 import type { Options } from './options.ts';
 import { optionsFor, type Profile } from './profiles.ts';
 import { Random } from './random.ts';
-import { Rosters } from './rosters.ts';
+import { firstCount, isGrowing, Rosters } from './rosters.ts';
 import { Shell } from './shell.ts';
 import { silentMs } from './sim-queue.ts';
 import { SimRedis } from './sim-redis.ts';
@@ -82,6 +82,7 @@ export async function simulate(
     };
     const redis = new SimRedis(world, clock, new Set(options.flaws));
     const { isDurable, isListedTwice: hidesInfo } = options;
+    if (isGrowing(options) && index >= firstCount) redis.mark = null;
     return new SimServer(world, `m${index + 1}`, redis, {
       isDurable,
       hidesInfo,
@@ -97,6 +98,8 @@ export async function simulate(
     return new Machine(world, `c${index + 1}`, clock);
   });
   const witness = new Witness(world, servers, prefix, options);
+  const rosters = new Rosters(witness, machines, options);
+  witness.rosters = rosters;
   const running = new Set<Running>();
   let isOpen = true;
   const isStormy = () => world.now < options.stormMs;
@@ -108,7 +111,7 @@ export async function simulate(
     witness,
     prefix,
     running,
-    rosters: new Rosters(witness, machines, options),
+    rosters,
     isOpen: () => isOpen,
     isStormy,
     // After the storm it is to be seen that all get their turn; new runs show little more.

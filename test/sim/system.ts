@@ -17,6 +17,7 @@ import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as scriptsModule from '../../src/redis/calls/scripts.ts';
 import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
+import * as mastersWatchModule from '../../src/redis/masters-watch.ts';
 import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
@@ -42,6 +43,7 @@ export interface Modules {
   readonly 'lock/value': typeof valueModule;
   readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
+  readonly 'redis/masters-watch': typeof mastersWatchModule;
   readonly 'redis/observer': typeof observerModule;
   readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
@@ -70,6 +72,7 @@ const realModules: Modules = {
   'lock/value': valueModule,
   'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
+  'redis/masters-watch': mastersWatchModule,
   'redis/observer': observerModule,
   'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
@@ -102,6 +105,7 @@ export function systemOf(modules: Modules) {
     LockObserver: modules['redis/observer'].LockObserver,
     EnclosingLock: modules['redis/enclosing-lock'].EnclosingLock,
     ServerRegistry: modules['redis/identity'].ServerRegistry,
+    MastersWatch: modules['redis/masters-watch'].MastersWatch,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
     acquireOnce: modules['ctl/steps/lock-handle'].acquireOnce,

@@ -11,9 +11,11 @@ import type { Endpoint } from './endpoint.ts';
 import { Ends } from './ends.ts';
 import type { ForeignHolding } from './foreign-client.ts';
 import { Freezes } from './freezes.ts';
+import { ComparedLists, type ListFact } from './list-checkers.ts';
 import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
 import { type RefusalFact, Refusals } from './refusals.ts';
+import type { Rosters } from './rosters.ts';
 import type { Tree } from './sim-child.ts';
 import type { SimServer } from './sim-server.ts';
 import type { StepFact } from './step-facts.ts';
@@ -92,6 +94,7 @@ export type Fact =
   | { readonly kind: 'quiet' }
   | StepFact
   | StopFact
+  | ListFact
   | RefusalFact
   | { readonly kind: 'healthy-for'; readonly sinceAt: number; readonly ms: number };
 
@@ -122,6 +125,9 @@ export class Witness {
   readonly freezes: Freezes;
   readonly stops: Stops;
   readonly refusals = new Refusals();
+  readonly lists = new ComparedLists();
+  /** Set before anything runs; null on a stage, where no list changes. */
+  rosters: Rosters | null = null;
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
   /** Nothing but the contenders themselves gets in the way; in a deadly world some of them die. */
@@ -129,6 +135,8 @@ export class Witness {
   readonly isDeadly: boolean;
   /** The same, and nothing but people gets in the way. */
   readonly isUndisturbed: boolean;
+  /** What a run asks of its masters it is told before its first extension. */
+  readonly isAllTold: boolean;
   /**
    * No trouble is left for programs that started since then and wait in a queue: the older protocol
    * has none.
@@ -158,6 +166,7 @@ export class Witness {
     this.freezes = new Freezes(world);
     this.stops = new Stops(servers);
     this.isUndisturbed = isCalm(options) && options.killChance === 0;
+    this.isAllTold = isCalm({ ...options, rosterChange: 'none' });
     this.isCalm = isCalm(options) && options.freezerCount + options.stopperCount === 0;
     this.isDeadly = options.killChance > 0;
     this.isForgetful =

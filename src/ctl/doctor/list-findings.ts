@@ -52,7 +52,7 @@ function assessments(
   }
   const ours = listOf(seen, facts.length);
   const counting = new Set(
-    listsThatCount(seen, now).map(({ host, writtenAt }) => host + writtenAt),
+    listsThatCount(seen, facts.length, now).map(({ host, writtenAt }) => host + writtenAt),
   );
   const groups = groupsOf(seen, now);
   if (groups.length === 0) return [fine('no host has told which masters it uses')];

@@ -35,8 +35,7 @@ export async function openRedlock(
   tell: (text: string) => void,
 ): Promise<OpenedRedlock> {
   const addresses = await addressesOf(settings);
-  const names = addresses.map(({ name }) => name);
-  const watch = new MastersWatch(settings, holderRecord().host, names, clock);
+  const watch = new MastersWatch(settings, holderRecord().host, addresses.length, clock);
   const report = (event: LockEvent) => {
     if (event.kind === 'masters-differ') tell(`warning: ${differenceLine(event)}`);
     else watch.see(event, report);
