@@ -1,5 +1,6 @@
-// Curves over one number, one line each with its name at its end, both scales logarithmic, as SVG
-// text. Names are moved apart where lines end close to one another.
+// Curves over one number, one line each with its name at the right, both scales logarithmic, as SVG
+// text. A name covers no curve: names are moved apart, and a dotted line leads to a curve that ends
+// earlier.
 
 import { darkMode } from '../sim/picture.ts';
 
@@ -44,7 +45,7 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
         `<text x="${across(x)}" y="${bottom + 20}" font-size="11" text-anchor="middle">${x}</text>`,
     ),
     ...curves.flatMap((curve, index) => drawn(curve, colourOf(curve.name, index), across, up)),
-    ...namesOf(curves, across, up),
+    ...namesOf(curves, right, across, up),
     '</svg>',
     '',
   ].join('\n');
@@ -80,19 +81,21 @@ function drawn({ points }: Curve, colour: string, across: Scale, up: Scale): str
   ];
 }
 
-function namesOf(curves: readonly Curve[], across: Scale, up: Scale): string[] {
+function namesOf(curves: readonly Curve[], right: number, across: Scale, up: Scale): string[] {
   let lowest = size.top - size.name;
   const ends = curves.map(({ name, points }, index) => {
     const [x, y] = points.at(-1) ?? [1, 1];
-    return { name, colour: colourOf(name, index), x: Number(across(x)) + 8, y: Number(up(y)) + 4 };
+    return { name, colour: colourOf(name, index), x: Number(across(x)), y: Number(up(y)) };
   });
   return ends
     .sort((a, b) => a.y - b.y)
-    .map(({ name, colour, x, y }) => {
+    .flatMap(({ name, colour, x, y }) => {
       lowest = Math.max(y, lowest + size.name);
-      // Another curve may run through the name.
-      const halo = 'stroke="#ffffff" stroke-width="5" paint-order="stroke"';
-      return `<text x="${x}" y="${lowest.toFixed(1)}" fill="${colour}" ${halo}>${name}</text>`;
+      const at = `x="${right + 8}" y="${(lowest + 4).toFixed(1)}"`;
+      const text = `<text ${at} fill="${colour}">${name}</text>`;
+      if (x >= right) return [text];
+      const place = `x1="${x + 6}" y1="${y}" x2="${right + 4}" y2="${lowest.toFixed(1)}"`;
+      return [`<line ${place} stroke="${colour}" stroke-dasharray="1 4"/>`, text];
     });
 }
 
