@@ -41,6 +41,9 @@ const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: generous(60_000) };
 
+/** Files of a suite that starts little share processes, and load what they import once. */
+const inOneProcess = { isolate: false };
+
 /** Scripts with short names, as they ship. */
 const shortScripts = { './lua-file.ts': `${import.meta.dirname}/test/servers/short-lua-file.ts` };
 /** In the simulator ioredis speaks to simulated servers. */
@@ -100,7 +103,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     projects: [
-      suite('unit'),
+      suite('unit', inOneProcess),
       suite('redis', { alias: shortScripts }),
       suite('sim', { ...simulated, exclude: computing }),
       suite('library', { ...onRealTime, exclude: slowFiles }),

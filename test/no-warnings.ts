@@ -2,10 +2,13 @@
 // listeners or of descriptors, that a user would see on stderr. The programs that tests start are
 // looked at by servers/run-cli.ts.
 
-import { afterEach, expect } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
 
 const warnings: string[] = [];
-process.on('warning', ({ name, message }) => warnings.push(`${name}: ${message}`));
+const note = ({ name, message }: Error) => warnings.push(`${name}: ${message}`);
+process.on('warning', note);
+// The next file of this process has a listener of its own.
+afterAll(() => process.off('warning', note));
 
 afterEach(async () => {
   // Node tells of them a moment later.

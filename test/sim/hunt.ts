@@ -22,7 +22,7 @@ export async function wishesFor(mutant: Mutant): Promise<Wishes> {
  * then all of them from 1.
  */
 export async function hunt(mutant: Mutant, likely = 1): Promise<Catch | null> {
-  const wishes = await wishesFor(mutant);
+  const wishes = { ...(await wishesFor(mutant)), until: mutant.caughtBy };
   const all = Array.from({ length: mutant.withinSeeds }, (_, index) => index + 1);
   const seeds = new Set([likely, ...all].filter((seed) => all.includes(seed)));
   for (const seed of seeds) {

@@ -2,7 +2,7 @@
 // findings of the witness. The profile, the seed and the code decide everything, so these are what
 // a failure names.
 
-import { livenessTtls } from './checkers.ts';
+import { livenessTtls, type Property } from './checkers.ts';
 import { Contender } from './contender.ts';
 import { ForeignClient } from './foreign-client.ts';
 import { Freezer } from './freezer.ts';
@@ -39,6 +39,8 @@ export interface Wishes {
   readonly system?: System;
   readonly changes?: Partial<Options>;
   readonly isLogKept?: boolean;
+  /** The world ends at once when any of these is broken. */
+  readonly until?: readonly Property[];
 }
 
 const prefix = 'lock:';
@@ -64,7 +66,7 @@ export async function simulate(
   seed: number,
   wishes: Wishes = {},
 ): Promise<Outcome> {
-  const { system = realSystem, changes = {}, isLogKept = false } = wishes;
+  const { system = realSystem, changes = {}, isLogKept = false, until = [] } = wishes;
   hosts().clear();
   const world = new World(`${profile} ${seed}`, isLogKept);
   const options = {
@@ -144,21 +146,30 @@ export async function simulate(
     options,
   );
 
-  const onWarning = (warning: Error) => witness.tell({ kind: 'warned', warning: String(warning) });
-  process.on('warning', onWarning);
-  try {
-    await world.run(options.stormMs);
+  /** Each yields when the next one begins. */
+  function* stages(): Generator<number, void> {
+    yield options.stormMs;
     weather.clearUp();
     witness.wellSince = Math.min(witness.wellSince, wellSince(world.now, options));
     const wellAt = world.now + options.downMs.most + options.foreignTtlMs;
-    await world.run(wellAt + options.calmMs);
+    yield wellAt + options.calmMs;
     const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + silentMs + 2_500;
     witness.tell({ kind: 'healthy-for', sinceAt: wellAt, ms: Math.min(healthyMs, options.calmMs) });
     isOpen = false;
     for (const program of running) program.signal('SIGTERM');
-    await world.run(world.now + lateMs);
-    await world.run(world.now + options.ttlMs * 1.1);
+    yield world.now + lateMs;
+    yield world.now + options.ttlMs * 1.1;
     witness.tell({ kind: 'quiet' });
+  }
+  const isBroken = () => until.some((property) => witness.broken.has(property));
+
+  const onWarning = (warning: Error) => witness.tell({ kind: 'warned', warning: String(warning) });
+  process.on('warning', onWarning);
+  try {
+    for (const end of stages()) {
+      await world.run(end, isBroken);
+      if (isBroken()) break;
+    }
   } finally {
     process.off('warning', onWarning);
   }

@@ -120,6 +120,8 @@ export class Witness {
   /** Of foreign programs, which are not checked. */
   readonly foreignHoldings: ForeignHolding[] = [];
   readonly findings: Finding[] = [];
+  /** The properties of which there is a finding. */
+  readonly broken = new Set<Property>();
   readonly tickets: Tickets;
   readonly ends: Ends;
   readonly freezes: Freezes;
@@ -230,6 +232,7 @@ export class Witness {
       const text = checkers[property](fact, this);
       if (text === null) continue;
       this.findings.push({ property, at: this.world.now, text });
+      this.broken.add(property);
       this.world.note('JUDGE', `${property}: ${text}`);
     }
   }

@@ -1,13 +1,22 @@
 // The libraries that read the file are loaded only for a file with text in it.
 
-import { expect, it, vi } from 'vitest';
-import { settle } from './scratch.ts';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
-vi.mock('yaml', () => {
-  throw new Error('yaml was loaded');
+const libraries = ['yaml', 'valibot'];
+const settle = async (scene: object) => (await import('./scratch.ts')).settle(scene);
+
+// Other files of this process may have loaded them, and others may need them afterwards.
+beforeAll(() => {
+  vi.resetModules();
+  for (const name of libraries) {
+    vi.doMock(name, () => {
+      throw new Error(`${name} was loaded`);
+    });
+  }
 });
-vi.mock('valibot', () => {
-  throw new Error('valibot was loaded');
+afterAll(() => {
+  for (const name of libraries) vi.doUnmock(name);
+  vi.resetModules();
 });
 
 it.each([{}, { file: '' }, { file: '\n' }, { environment: { REDLOCK_TTL: '1m' } }])(
