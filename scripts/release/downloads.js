@@ -7,19 +7,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../program.js';
 import { archiveName } from './archives.js';
+import { projectHome } from './identity.js';
 import { systems } from './systems.js';
 import { writeText } from './tree.js';
-
-/**
- * The page of the project, which Homebrew demands: that of the repository whose release it is.
- * @param {string} url
- */
-const homeOf = (url) => url.replace(/\/releases\/.*$/, '');
 
 /** @param {import('./parts.js').Release} release */
 export async function makeDownloads({ version, url, out }) {
   /** @type {Record<string, string>} */
-  const values = { version, url: url ?? '', home: homeOf(url ?? '') };
+  const values = { version, url: url ?? '', home: projectHome(url) };
   for (const system of systems) {
     const archive = readFileSync(join(out, archiveName(version, system)));
     values[system.name] = createHash('sha256').update(archive).digest('hex');

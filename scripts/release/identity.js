@@ -9,6 +9,7 @@ import { root } from '../program.js';
 /** The pages in which the owner of the repository has to be named. */
 const pages = () => [
   'README.md',
+  'CHANGELOG.md',
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
@@ -27,6 +28,16 @@ export function identity() {
 
 /** The page of the project. @param {string} repository */
 export const homeOf = (repository) => `https://github.com/${repository}`;
+
+/**
+ * The page of the project, for packages and the formula: where no repository is named yet, that of
+ * the place from which the files are downloaded.
+ * @param {string | null} url of the files; null: they have none
+ */
+export function projectHome(url) {
+  const { repository } = identity();
+  return repository === null ? (url ?? '').replace(/\/releases\/.*$/, '') : homeOf(repository);
+}
 
 /**
  * The section of a version in CHANGELOG.md, without its heading; null: there is none.
@@ -59,7 +70,9 @@ export function objections(tag) {
   if (JSON.parse(textOf('package-lock.json')).version !== version)
     found.push(`package-lock.json: version: not ${version}`);
   if (repository === null) found.push('package.json: repository: missing: where is it on GitHub?');
-  if (notesOf(version) === null) found.push(`CHANGELOG.md: no heading "## ${version} (DATE)"`);
+  const [notes, heading] = [notesOf(version), `"## ${version} (DATE)"`];
+  if (notes === null) found.push(`CHANGELOG.md: no heading ${heading}`);
+  if (notes === '') found.push(`CHANGELOG.md: nothing below ${heading} (write what changed)`);
   for (const file of pagesWithGaps()) found.push(`${file}: OWNER, or what holds until a release`);
   return found;
 }

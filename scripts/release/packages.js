@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { root } from '../program.js';
 import { executableFile, sharedFolder } from './executables.js';
-import { homeOf, identity } from './identity.js';
+import { identity, projectHome } from './identity.js';
 import { processors, systems } from './systems.js';
 import { check, goTool } from './tools.js';
 import { link, makeFolder, place, setTimes } from './tree.js';
@@ -34,18 +34,18 @@ const details = `One at a time across machines: redlock-run acquires a Redlock o
 independent Redis or Valkey masters, runs a command, extends the lock while
 it runs, and releases it afterwards. redlockctl shows and breaks locks.`;
 
-/** The maintainer and the page of the packages, where the checkout knows its repository. */
-function about() {
+/** The maintainer and the page of the packages. @param {string | null} url of the files */
+function about(url) {
   const { repository } = identity();
   const [owner = 'redlock-run'] = repository?.split('/') ?? [];
   return {
     RELEASE_MAINTAINER: `The redlock-run maintainers <${owner}@users.noreply.github.com>`,
-    RELEASE_HOME: repository === null ? '' : homeOf(repository),
+    RELEASE_HOME: projectHome(url),
   };
 }
 
 /** @param {import('./parts.js').Release} release */
-export async function makePackages({ version, epoch, out, work }) {
+export async function makePackages({ version, epoch, out, work, url }) {
   const nfpm = await goTool('nfpm');
   for (const processor of processors) {
     for (const libc of /** @type {const} */ (['glibc', 'musl'])) {
@@ -61,7 +61,7 @@ export async function makePackages({ version, epoch, out, work }) {
         SOURCE_DATE_EPOCH: String(epoch),
         RELEASE_VERSION: version,
         RELEASE_PROCESSOR: processor,
-        ...about(),
+        ...about(url),
       };
       for (const kind of kinds.filter((one) => (one === 'apk') === (libc === 'musl'))) {
         const target = join(out, packageName(kind, version, processor));

@@ -2,7 +2,7 @@
 // and files, from the files of a release in RELEASE_DIR. What cannot be run here is the runner.
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -223,41 +223,6 @@ describe('the action', () => {
     expect((await ended).code).not.toBe(0);
     await start('post', environment({ name: 'ci' }, { token })).ended;
     await untilNothingIsLeft(masters);
-  });
-});
-
-describe('the workflows', () => {
-  const folder = join(root, '.github/workflows');
-  const files = readdirSync(folder).map((name) => join(folder, name));
-  const text = (file: string) => readFileSync(file, 'utf8');
-
-  test.each(files)('%s: each action is pinned by its hash, with the version beside it', (file) => {
-    const uses = text(file).match(/uses: .*/g) ?? [];
-    expect(uses.length).toBeGreaterThan(0);
-    const pinned = /^uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
-    expect(uses.filter((line) => !pinned.test(line))).toEqual([]);
-  });
-
-  test('a release has no caches, and signs in a job that only signs', () => {
-    const release = text(join(folder, 'release.yml'));
-    expect(release).not.toMatch(/cache: (?!false)/);
-    const { jobs } = parse(release);
-    const mayAttest = Object.entries<{ permissions: object }>(jobs)
-      .filter(([, { permissions }]) => 'attestations' in permissions)
-      .map(([name]) => name);
-    expect(mayAttest).toEqual(['attest']);
-    for (const { run } of jobs.attest.steps) expect(run).toBeUndefined();
-  });
-
-  const linters = [
-    ['actionlint', ['-no-color', ...files]],
-    ['zizmor', ['--offline', '--no-progress', '--persona=regular', folder]],
-  ] as const;
-
-  test.each(linters)('%s finds nothing, where it is installed', async (linter, args) => {
-    if (spawnSync(linter, ['--version']).error) return;
-    const found = await promisify(execFile)(linter, args).catch((error) => error);
-    expect(`${found.stdout}${found.stderr}`).not.toMatch(/^(warning|error)\[|\.yml:\d+/m);
   });
 });
 

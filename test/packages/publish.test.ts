@@ -92,8 +92,24 @@ beforeAll(async () => {
     mkdirSync(join(checkout, file, '..'), { recursive: true });
     cpSync(join(root, file), join(checkout, file));
   }
+  beforeAnyRelease();
   await exec('git', ['init', '--quiet', '--initial-branch=main', checkout]);
 }, 300_000);
+
+/** Whatever this checkout has released already. */
+function beforeAnyRelease(): void {
+  const file = join(checkout, 'package.json');
+  const { repository, homepage, bugs, ...others } = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...others, version: '0.1.0' }));
+  writeChange('# Changelog\n\n## Unreleased\n', 'All of it.');
+}
+
+/** Adds a line to what is not released. */
+function writeChange(text: string, change: string): void {
+  const heading = '## Unreleased\n';
+  const changed = text.replace(heading, `${heading}\n### Added\n\n- ${change}\n`);
+  writeFileSync(join(checkout, 'CHANGELOG.md'), changed);
+}
 
 afterAll(() => {
   for (const place of [npm, github, images]) place?.stop();
@@ -222,7 +238,7 @@ test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
     releases: [[`v${first}`, false, files]],
     formula: `redlock-run.rb of ${first}`,
   });
-  expect(github.releases[0]?.body).toContain('### Added');
+  expect(github.releases[0]?.body).toBe('### Added\n\n- All of it.');
   expect(await publish(folder)).toEqual({ code: 0, said: lines('is there') });
   expect(await state()).toEqual(whole);
 
@@ -234,7 +250,11 @@ test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
   expect(await git('diff', '--name-only', `v${first}`, 'v0')).toBe('packaging/action/SHA256SUMS');
 
   const next = '0.1.1';
-  await git('commit', '--quiet', '--allow-empty', '-m', 'A change');
+  await expect(npmCommand(['run', 'release:prepare', '--', next])).rejects.toMatchObject({
+    stderr: expect.stringContaining(`CHANGELOG.md: nothing below "## ${next} (DATE)"`),
+  });
+  await git('checkout', '--quiet', '.');
+  writeChange(readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8'), 'A change.');
   await prepare(next);
   const newer = await build(next);
   expect(await publish(newer)).toEqual({ code: 0, said: lines('published') });
@@ -242,6 +262,7 @@ test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
   expect(later).toMatchObject({ npm: next, formula: `redlock-run.rb of ${next}` });
   expect(later.latestImage).not.toBe(whole.latestImage);
   expect(npm.published).toEqual([first, next]);
+  expect(github.releases[0]?.body).toBe('### Added\n\n- A change.');
 
   // The older release once more: nothing goes back to it.
   await git('checkout', '--quiet', `v${first}`);

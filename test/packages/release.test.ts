@@ -133,6 +133,8 @@ describe('packages', () => {
   });
 });
 
+const isInstalled = (program: string) => !spawnSync(program, ['--version']).error;
+
 /** What they say and stays as it is stands in packaging/, with the reason. */
 const linters = [
   [
@@ -144,15 +146,31 @@ const linters = [
   ['rpmlint', ['--config'], 'rpmlint.toml', new RegExp(`\\.${libraries}\\.rpm$`)],
 ] as const;
 
-test.each(linters)(
-  '%s finds nothing else, where it is installed',
-  async (linter, args, list, file) => {
-    if (spawnSync(linter, ['--version']).error) return;
-    const words = [...args, join(import.meta.dirname, '../../packaging', list), named(file)];
-    const ended = await run(linter, words).catch((error) => error);
-    expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/: [EW]: |^[EW]: |fatal/m);
-  },
-);
+describe('where they are installed', () => {
+  for (const [linter, args, list, file] of linters) {
+    test.runIf(isInstalled(linter))(`${linter} finds nothing else`, async () => {
+      const words = [...args, join(import.meta.dirname, '../../packaging', list), named(file)];
+      const ended = await run(linter, words).catch((error) => error);
+      expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/: [EW]: |^[EW]: |fatal/m);
+    });
+  }
+
+  // It has no linter of packages: apkbuild-lint reads the recipe of Alpine's own ones.
+  test.runIf(isInstalled('apk'))('apk finds the .apk whole, adds it and removes it', async () => {
+    const file = named(new RegExp(`\\.${libraries}\\.apk$`));
+    const tree = fresh();
+    const apk = (...words: string[]) =>
+      run('apk', [...words, '--root', tree, '--no-network', '--allow-untrusted']);
+    expect((await run('apk', ['verify', '--allow-untrusted', file])).stdout).toMatch(/: OK$/m);
+    // Empty packages with the names of those that it needs.
+    await apk('add', '--initdb', '--virtual', 'musl');
+    await apk('add', '--virtual', 'libstdc++');
+    await apk('add', file);
+    expect(existsSync(join(tree, 'usr/bin/redlock-run'))).toBe(true);
+    await apk('del', 'redlock-run');
+    expect((await filesIn(tree)).filter((name) => /redlock/.test(name))).toEqual([]);
+  });
+});
 
 describe('install.sh', () => {
   const script = join(folder, 'install.sh');

@@ -55,6 +55,45 @@ it.each([...docs, ...others])('%s names the check beside the installation by npm
   expect(text).toContain('redlockctl doctor');
 });
 
+/** The tests that play transcripts name them as the pages do. */
+const tests = readdirSync(path.join(root, 'test/ctl'))
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => read(path.join('test/ctl', file)))
+  .join('\n');
+const isPlayed = (name: string) =>
+  tests.includes(`${name} -->`) || tests.includes(`shown('${name}')`);
+
+/** Blocks that show what a program printed, and neither are played by a test nor an example. */
+function unprovenOutputs(text: string): string[] {
+  const blocks = text.matchAll(/([^\n]*(?:\n[^\n]+)*)\n\n?```(\w*)\n([\s\S]*?)\n```$/gm);
+  return [...blocks].flatMap(([, before = '', language = '', code = '']) => {
+    const lines = code.split('\n').filter((line) => line !== '');
+    const hasPrompt = lines.some((line) => line.startsWith('$ '));
+    const shows =
+      lines.some((line) => /^redlock(-run|ctl): /.test(line)) ||
+      (hasPrompt && lines.some((line) => !line.startsWith('$ ')));
+    const [, name = null] = /<!-- transcript:?(\S*) -->$/.exec(before) ?? [];
+    const isProven = name !== null && isPlayed(name === '' ? 'transcript' : name);
+    return !shows || isProven || /\bexample\b/.test(before) ? [] : [`${language}: ${lines[0]}`];
+  });
+}
+
+describe('what a page shows of a program', () => {
+  it('one that is neither played nor an example is seen', () => {
+    const block = '```console\n$ redlockctl status a\n"a": free\n```';
+    expect(unprovenOutputs(`This is so:\n\n${block}`)).toEqual(['console: $ redlockctl status a']);
+    expect(unprovenOutputs(`<!-- transcript:none -->\n${block}`)).toHaveLength(1);
+    expect(unprovenOutputs(`<!-- transcript:killed -->\n${block}`)).toEqual([]);
+    expect(unprovenOutputs(`For example:\n\n${block}`)).toEqual([]);
+    expect(unprovenOutputs('So:\n\n```\nredlock-run: busy: "a"\n```')).toHaveLength(1);
+    expect(unprovenOutputs('So:\n\n```console\n$ redlockctl top\n```')).toEqual([]);
+  });
+
+  it.each([...docs, ...others])('in %s is played by a test, or called an example', (page) => {
+    expect(unprovenOutputs(read(page))).toEqual([]);
+  });
+});
+
 describe('an index has every page', () => {
   it('docs/README.md', () => {
     const pages = docs.filter((file) => path.dirname(file) === 'docs' && file !== 'docs/README.md');

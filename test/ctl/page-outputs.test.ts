@@ -1,0 +1,100 @@
+// What docs/operations.md shows beside its two long stories: each command is run, and prints what
+// stands there, but for times, durations, hosts and processes.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, expect, test } from 'vitest';
+import { countOf, environmentFor, useMasters } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
+import { eventually } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+
+const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const rig = useMasters(3);
+const { masters } = rig;
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(scratchFolder(), 'page-'));
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  for (const name of ['redlock-run', 'redlockctl'])
+    symlinkSync(fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url)), join(bin, name));
+  for (const name of ['deploy.sh', 'backup'])
+    writeFileSync(join(folder, name), '#!/bin/sh\ntest -e quick || exec sleep 60\n', {
+      mode: 0o755,
+    });
+});
+
+/** The command of a transcript, and what stands below it. */
+function shown(name: string): { command: string; output: string } {
+  const pattern = new RegExp(`transcript:${name} -->\\n\`\`\`console\\n\\$ (.*)\\n([^]*?)\`\`\``);
+  const [, command = '', output = ''] = pattern.exec(page) ?? [];
+  expect(command).not.toBe('');
+  return { command, output };
+}
+
+/** What a command prints, on stdout and stderr. */
+function printed(command: string): string {
+  const env = {
+    ...environmentFor(masters),
+    PATH: `${join(folder, 'bin')}:${join(process.execPath, '..')}:${process.env.PATH}`,
+    HOME: folder,
+  };
+  const options = { cwd: folder, env, encoding: 'utf8', timeout: generous(20_000) } as const;
+  return spawnSync('sh', ['-c', `exec 2>&1; ${command}`], options).stdout;
+}
+
+function masked(text: string): string {
+  return text
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
+    .replace(/\b\S+@\S+?(?=[, ])(, pid \d+| \d+)?/g, 'PERSON')
+    .replace(/\b(\d+(\.\d+)?(ms|s|m|h|d))+\b/g, 'DURATION')
+    .replace(/ +/g, ' ')
+    .trim();
+}
+
+const held = (name: string) => expect.poll(() => countOf(masters, name)).toBe(3);
+
+test('a note and the page of the job stand beside the holder', async () => {
+  const { command, output } = shown('note');
+  const job = { GITLAB_CI: 'true', CI_JOB_URL: 'https://ci.example.com/job/7' };
+  const words = ['--note', 'release 4.2', 'deploy', '--', join(folder, 'deploy.sh')];
+  const holder = rig.start(words, { env: job });
+  await held('deploy');
+  expect(masked(printed(command))).toBe(masked(output));
+  holder.signal('SIGTERM');
+  await holder.result;
+});
+
+test('a run that was killed has vanished', async () => {
+  const { command, output } = shown('killed');
+  const words = [
+    '--ttl',
+    '2s',
+    '--label',
+    'backup',
+    'nightly-backup',
+    '--',
+    join(folder, 'backup'),
+  ];
+  const run = rig.start(words);
+  await held('nightly-backup');
+  run.signal('SIGKILL');
+  await run.result;
+  await eventually('it has vanished', () => /end unknown/.test(printed(command)), 20_000);
+  expect(masked(printed(command))).toBe(masked(output));
+});
+
+test('a job whose last success is too long ago is overdue', async () => {
+  const { command, output } = shown('overdue');
+  writeFileSync(join(folder, 'quick'), '');
+  expect(printed('redlock-run nightly-backup -- ./backup')).toBe('');
+  expect(printed(command)).toBe('');
+  const sooner = command.replace('25h', '10ms');
+  expect(sooner).not.toBe(command);
+  await eventually('it is overdue', () => printed(sooner) !== '', 10_000);
+  expect(masked(printed(sooner))).toBe(masked(output));
+});
