@@ -2,7 +2,7 @@
 // percentile. The scale is logarithmic because a peer that waits for a frozen master takes ten
 // thousand times as long.
 
-import { darkMode } from '../sim/picture.ts';
+import { darkMode, linesOfText, paragraph } from '../sim/picture.ts';
 
 export interface Panel {
   readonly title: string;
@@ -30,7 +30,8 @@ export function timeLabelOf(ms: number): string {
   return ms >= 1_000 ? `${ms / 1_000} s` : ms >= 1 ? `${ms} ms` : `${Math.round(ms * 1_000)} µs`;
 }
 
-const size = { width: 900, left: 250, right: 30, top: 46, row: 19, panel: 44 };
+const size = { width: 640, left: 256, right: 30, top: 34, row: 21, panel: 50 };
+const columns = 84;
 const isOurs = /^(redlock-run|npm package|executable|holding|waiting)/;
 const isFloor = /^(floor|empty Node program)$/;
 const colours = { ours: '#2b6cb0', floor: '#718096', peer: '#c05621' };
@@ -49,7 +50,8 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
     { length: decades.to - decades.from + 1 },
     (_, index) => 10 ** (decades.from + index),
   );
-  let y = size.top;
+  const caption = `${explanation}; logarithmic scale; further left is better`;
+  let y = size.top + 18 * linesOfText(caption, columns).length;
   const parts = panels.flatMap(({ title: name, rows }) => {
     const top = y + 26;
     y = top + rows.length * size.row + size.panel - 26;
@@ -59,7 +61,7 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
       ...ticks.flatMap((ms) => [
         `<line x1="${x(ms)}" x2="${x(ms)}" y1="${top - 4}" y2="${bottom}" stroke="#e2e8f0"/>`,
         // Below the rows: a title may be wide.
-        `<text x="${x(ms)}" y="${bottom + 12}" font-size="10" text-anchor="middle">` +
+        `<text x="${x(ms)}" y="${bottom + 15}" font-size="13" text-anchor="middle">` +
           `${labelOf(ms)}</text>`,
       ]),
       ...rows.flatMap((row, index) => rowOf(row, top + size.row * (index + 0.5), x)),
@@ -67,13 +69,13 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${y}" ` +
-      'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
+      `width="${size.width}" height="${y}" ` +
+      'font-family="system-ui, sans-serif" font-size="14" fill="#1a202c">',
     `<title>${title}</title>`,
     darkMode,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
-    `<text x="12" y="22" font-size="14">${title}</text>`,
-    `<text x="12" y="39" font-size="11">${explanation}; ` +
-      'logarithmic scale; further left is better</text>',
+    `<text x="12" y="22" font-size="15">${title}</text>`,
+    ...paragraph(caption, 42, 13, columns),
     ...parts,
     '</svg>',
     '',
@@ -85,12 +87,12 @@ function rowOf(
   y: number,
   x: (ms: number) => string,
 ): string[] {
-  const at = `x="${size.left - 10}" y="${y + 4}"`;
+  const at = `x="${size.left - 10}" y="${y + 5}"`;
   const label = `<text ${at} text-anchor="end">${escaped(name)}</text>`;
   if (p50 === null || high === null) {
     return [
       label,
-      `<text x="${size.left + 6}" y="${y + 4}" font-size="11">${escaped(note ?? 'nothing')}</text>`,
+      `<text x="${size.left + 6}" y="${y + 5}" font-size="12">${escaped(cut(note ?? 'nothing'))}</text>`,
     ];
   }
   const colour = colours[isOurs.test(name) ? 'ours' : isFloor.test(name) ? 'floor' : 'peer'];
@@ -100,6 +102,11 @@ function rowOf(
       `stroke="${colour}" stroke-width="2" stroke-opacity="0.4"/>`,
     `<circle cx="${x(p50)}" cy="${y}" r="4.5" fill="${colour}"/>`,
   ];
+}
+
+/** What has room beside the name. */
+function cut(text: string): string {
+  return text.length > 52 ? `${text.slice(0, 51)}…` : text;
 }
 
 function escaped(text: string): string {

@@ -1,8 +1,8 @@
-// Curves over one number, one line each with its name at the right, both scales logarithmic, as SVG
-// text. A name covers no curve: names are moved apart, and a dotted line leads to a curve that ends
-// earlier.
+// Curves over one number, one line each with its name in the right margin, both scales logarithmic,
+// as SVG text. Names are moved apart where lines end close to one another; a curve that ends before
+// the margin is led to its name by dots.
 
-import { darkMode } from '../sim/picture.ts';
+import { darkMode, linesOfText, paragraph } from '../sim/picture.ts';
 
 export interface Curve {
   readonly name: string;
@@ -16,7 +16,8 @@ export interface Axes {
   readonly unitOf: (y: number) => string;
 }
 
-const size = { width: 900, height: 420, left: 70, right: 190, top: 60, bottom: 40, name: 16 };
+const size = { width: 640, left: 66, right: 180, top: 44, plot: 320, bottom: 40, name: 18 };
+const columns = 84;
 const peers = ['#c05621', '#2f855a', '#6b46c1', '#b83280'];
 
 export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve[]): string {
@@ -24,28 +25,31 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
   const xs = [...new Set(all.map(([x]) => x))].sort((a, b) => a - b);
   const ys = all.map(([, y]) => y);
   const ticks = ticksBetween(Math.min(...ys), Math.max(...ys));
-  const [bottom, right] = [size.height - size.bottom, size.width - size.right];
+  const top = size.top + 18 * linesOfText(caption, columns).length;
+  const [bottom, right] = [top + size.plot, size.width - size.right];
+  const height = bottom + size.bottom;
   const across = scaleOf([xs[0] ?? 1, xs.at(-1) ?? 10], [size.left, right]);
-  const up = scaleOf([ticks[0] ?? 1, ticks.at(-1) ?? 10], [bottom, size.top]);
+  const up = scaleOf([ticks[0] ?? 1, ticks.at(-1) ?? 10], [bottom, top]);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" ` +
-      'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" ` +
+      `width="${size.width}" height="${height}" ` +
+      'font-family="system-ui, sans-serif" font-size="14" fill="#1a202c">',
     `<title>${title}</title>`,
     darkMode,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
-    `<text x="12" y="22" font-size="14">${title}</text>`,
-    `<text x="12" y="39" font-size="11">${caption}</text>`,
+    `<text x="12" y="22" font-size="15">${title}</text>`,
+    ...paragraph(caption, 42, 13, columns),
     ...ticks.flatMap((y) => [
       `<line x1="${size.left}" x2="${right}" y1="${up(y)}" y2="${up(y)}" stroke="#e2e8f0"/>`,
-      `<text x="${size.left - 8}" y="${Number(up(y)) + 4}" font-size="11" text-anchor="end">` +
+      `<text x="${size.left - 8}" y="${Number(up(y)) + 4}" font-size="13" text-anchor="end">` +
         `${unitOf(y)}</text>`,
     ]),
     ...xs.map(
       (x) =>
-        `<text x="${across(x)}" y="${bottom + 20}" font-size="11" text-anchor="middle">${x}</text>`,
+        `<text x="${across(x)}" y="${bottom + 20}" font-size="13" text-anchor="middle">${x}</text>`,
     ),
     ...curves.flatMap((curve, index) => drawn(curve, colourOf(curve.name, index), across, up)),
-    ...namesOf(curves, right, across, up),
+    ...namesOf(curves, across, up),
     '</svg>',
     '',
   ].join('\n');
@@ -81,8 +85,9 @@ function drawn({ points }: Curve, colour: string, across: Scale, up: Scale): str
   ];
 }
 
-function namesOf(curves: readonly Curve[], right: number, across: Scale, up: Scale): string[] {
-  let lowest = size.top - size.name;
+function namesOf(curves: readonly Curve[], across: Scale, up: Scale): string[] {
+  const margin = size.width - size.right;
+  let lowest = Number.NEGATIVE_INFINITY;
   const ends = curves.map(({ name, points }, index) => {
     const [x, y] = points.at(-1) ?? [1, 1];
     return { name, colour: colourOf(name, index), x: Number(across(x)), y: Number(up(y)) };
@@ -91,11 +96,11 @@ function namesOf(curves: readonly Curve[], right: number, across: Scale, up: Sca
     .sort((a, b) => a.y - b.y)
     .flatMap(({ name, colour, x, y }) => {
       lowest = Math.max(y, lowest + size.name);
-      const at = `x="${right + 8}" y="${(lowest + 4).toFixed(1)}"`;
-      const text = `<text ${at} fill="${colour}">${name}</text>`;
-      if (x >= right) return [text];
-      const place = `x1="${x + 6}" y1="${y}" x2="${right + 4}" y2="${lowest.toFixed(1)}"`;
-      return [`<line ${place} stroke="${colour}" stroke-dasharray="1 4"/>`, text];
+      const dots =
+        `<line x1="${x + 8}" y1="${y}" x2="${margin + 6}" y2="${lowest.toFixed(1)}" ` +
+        `stroke="${colour}" stroke-dasharray="1 5" stroke-width="1.5"/>`;
+      const label = `<text x="${margin + 12}" y="${(lowest + 5).toFixed(1)}" fill="${colour}">`;
+      return [...(x < margin - 1 ? [dots] : []), `${label}${name}</text>`];
     });
 }
 

@@ -26,7 +26,7 @@ export interface Picture {
   readonly notes: readonly Note[];
 }
 
-const size = { width: 900, left: 60, right: 20, top: 52, lane: 34 };
+const size = { width: 680, left: 46, right: 30, top: 34, lane: 36, line: 18, columns: 84 };
 /** The same colours on a dark page, for this picture and the charts of the benchmarks. */
 export const darkMode = [
   '<style>@media (prefers-color-scheme: dark) {',
@@ -47,13 +47,34 @@ const legend =
   'pale: believes that it holds the lock; full: its command runs; ' +
   'on a master: its key stands; grey: frozen or down';
 
+/** The lines of a text, from a place downwards; its last line is at `y + 18 * (lines - 1)`. */
+export function paragraph(text: string, y: number, fontSize: number, columns: number): string[] {
+  return linesOfText(text, columns).map(
+    (line, index) =>
+      `<text x="12" y="${y + size.line * index}" font-size="${fontSize}">${line}</text>`,
+  );
+}
+
+/** A text in lines of at most so many characters, so that it can be read on a narrow screen. */
+export function linesOfText(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
 export function svgOf({ title, ms, lanes, notes }: Picture): string {
   const scale = (size.width - size.left - size.right) / ms;
   const x = (at: number) => (size.left + Math.min(at, ms) * scale).toFixed(1);
-  const middle = (index: number) => size.top + size.lane * (index + 0.5);
-  const height = size.top + size.lane * lanes.length + 48;
+  const head = linesOfText(title, size.columns).length * size.line;
+  const top = size.top + head;
+  const middle = (index: number) => top + size.lane * (index + 0.5);
   const ticks = Array.from({ length: Math.floor(ms / 500) + 1 }, (_, index) => index * 500);
-  const bottom = size.top + size.lane * lanes.length;
+  const bottom = top + size.lane * lanes.length;
+  const height = bottom + 34 + size.line * linesOfText(legend, size.columns).length;
   const bar = ({ kind, owner, fromMs, untilMs }: Bar, y: number) => {
     const width = (Number(x(untilMs)) - Number(x(fromMs))).toFixed(1);
     const fill = colours[owner] ?? '#718096';
@@ -71,22 +92,23 @@ export function svgOf({ title, ms, lanes, notes }: Picture): string {
       .filter(({ lane }) => lane === name)
       .map(
         ({ atMs, text }) =>
-          `<text x="${x(atMs)}" y="${middle(index) - 12}" font-size="10">▾ ${text}</text>`,
+          `<text x="${x(atMs)}" y="${middle(index) - 13}" font-size="12">▾ ${text}</text>`,
       ),
   ]);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" ` +
-      'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
+      `width="${size.width}" height="${height}" ` +
+      'font-family="system-ui, sans-serif" font-size="14" fill="#1a202c">',
     `<title>${title}</title>`,
     darkMode,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
-    `<text x="12" y="22" font-size="14">${title}</text>`,
+    ...paragraph(title, 22, 15, size.columns),
     ...ticks.flatMap((at) => [
-      `<line x1="${x(at)}" x2="${x(at)}" y1="${size.top - 8}" y2="${bottom}" stroke="#e2e8f0"/>`,
-      `<text x="${x(at)}" y="${bottom + 16}" font-size="11" text-anchor="middle">${at} ms</text>`,
+      `<line x1="${x(at)}" x2="${x(at)}" y1="${top - 8}" y2="${bottom}" stroke="#e2e8f0"/>`,
+      `<text x="${x(at)}" y="${bottom + 18}" font-size="13" text-anchor="middle">${at} ms</text>`,
     ]),
     ...rows,
-    `<text x="12" y="${bottom + 38}" font-size="11">${legend}</text>`,
+    ...paragraph(legend, bottom + 42, 13, size.columns),
     '</svg>',
     '',
   ].join('\n');
