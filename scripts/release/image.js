@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../program.js';
 import { executableFile, licencesFile, sharedFolder } from './executables.js';
-import { homeOf, identity } from './identity.js';
+import { projectHome } from './identity.js';
 import { libraryName, musl } from './libraries.js';
 import { processors, systems } from './systems.js';
 import { check, goTool } from './tools.js';
@@ -23,7 +23,7 @@ export const imageName = (version) => `redlock-run-${version}-image.tar`;
 const programs = ['sh', 'cat', 'echo', 'env', 'false', 'ls', 'printenv', 'ps', 'sleep', 'true'];
 
 /** @param {import('./parts.js').Release} release */
-export async function makeImage({ version, epoch, out, work }) {
+export async function makeImage({ version, epoch, out, work, url }) {
   const crane = await goTool('crane');
   const folder = join(work, 'image');
   const registry = await startRegistry(crane, join(folder, 'registry'));
@@ -43,7 +43,7 @@ export async function makeImage({ version, epoch, out, work }) {
         '--entrypoint=/usr/bin/redlock-run',
         '--env=PATH=/usr/local/bin:/usr/bin:/bin',
         `--user=${nobody}:${nobody}`,
-        ...Object.entries(await labels(version, epoch)).map(
+        ...Object.entries(await labels(version, epoch, url)).map(
           ([key, value]) => `--label=${key}=${value}`,
         ),
       ];
@@ -77,12 +77,12 @@ const imageLicence = [
 /**
  * @param {string} version
  * @param {number} epoch
+ * @param {string | null} url of the files of the release
  */
-async function labels(version, epoch) {
-  const { repository } = identity();
+async function labels(version, epoch, url) {
   const { code, output } = await run('git', ['rev-parse', 'HEAD'], { notice: 'git ...' });
   const known = {
-    source: repository === null ? '' : homeOf(repository),
+    source: projectHome(url),
     revision: code === 0 ? output.trim() : '',
     created: new Date(epoch * 1000).toISOString(),
     title: 'redlock-run',

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { Failure } from '../program.js';
+import { Failure, run } from '../program.js';
 import { cacheFolder, check } from './tools.js';
 import { writeText } from './tree.js';
 
@@ -106,7 +106,14 @@ async function download(name, processor, folder) {
   } else {
     const settings = aptSettings(processor, folder);
     await check('apt-get', [...settings, 'update']);
-    await check('apt-get', [...settings, 'download', `${name}=${version}`], { cwd: folder });
+    const words = [...settings, 'download', `${name}=${version}`];
+    const { code, output } = await run('apt-get', words, { notice: 'apt-get ...', cwd: folder });
+    if (code !== 0)
+      throw new Failure(
+        69,
+        `release: ${name} ${version}: Debian 13 has it no longer, or cannot be reached ` +
+          `(a newer one: its version and checksums in scripts/release/libraries.js): ${output}`,
+      );
   }
   const file = readdirSync(folder).find((one) =>
     new RegExp(`^${name}[_-].*\\.(deb|whl)$`).test(one),
