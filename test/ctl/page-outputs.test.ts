@@ -12,7 +12,7 @@ import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-const rig = useMasters(3);
+const rig = useMasters(3, { transport: 'tcp' });
 const { masters } = rig;
 let folder: string;
 
@@ -22,10 +22,8 @@ beforeEach(() => {
   mkdirSync(bin);
   for (const name of ['redlock-run', 'redlockctl'])
     symlinkSync(fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url)), join(bin, name));
-  for (const name of ['deploy.sh', 'backup'])
-    writeFileSync(join(folder, name), '#!/bin/sh\ntest -e quick || exec sleep 60\n', {
-      mode: 0o755,
-    });
+  for (const file of [join(folder, 'deploy.sh'), join(bin, 'backup')])
+    writeFileSync(file, '#!/bin/sh\ntest -e quick || exec sleep 60\n', { mode: 0o755 });
 });
 
 /** The command of a transcript, and what stands below it. */
@@ -48,7 +46,10 @@ function printed(command: string): string {
 }
 
 function masked(text: string): string {
-  return text
+  const inPage = (page: string, { url }: { url: string }, index: number) =>
+    page.replaceAll(url, `redis://10.0.0.${index + 1}:6379`);
+  return masters
+    .reduce(inPage, text)
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
     .replace(/\b\S+@\S+?(?=[, ])(, pid \d+| \d+)?/g, 'PERSON')
     .replace(/\b(\d+(\.\d+)?(ms|s|m|h|d))+\b/g, 'DURATION')
@@ -78,7 +79,7 @@ test('a run that was killed has vanished', async () => {
     'backup',
     'nightly-backup',
     '--',
-    join(folder, 'backup'),
+    join(folder, 'bin/backup'),
   ];
   const run = rig.start(words);
   await held('nightly-backup');
@@ -91,10 +92,16 @@ test('a run that was killed has vanished', async () => {
 test('a job whose last success is too long ago is overdue', async () => {
   const { command, output } = shown('overdue');
   writeFileSync(join(folder, 'quick'), '');
-  expect(printed('redlock-run nightly-backup -- ./backup')).toBe('');
+  expect(printed('redlock-run nightly-backup -- backup')).toBe('');
   expect(printed(command)).toBe('');
   const sooner = command.replace('25h', '10ms');
   expect(sooner).not.toBe(command);
   await eventually('it is overdue', () => printed(sooner) !== '', 10_000);
   expect(masked(printed(sooner))).toBe(masked(output));
+});
+
+test('69 names each master that did not vote', async () => {
+  const { command, output } = shown('unavailable');
+  for (const master of masters.slice(1)) await master.kill();
+  expect(masked(printed(command))).toBe(masked(output));
 });
