@@ -80,7 +80,7 @@ async function isRunning(folder: string): Promise<boolean> {
   );
 }
 
-export const topSize = { columns: 92, rows: 14 };
+export const topSize = { columns: 80, rows: 14 };
 const job = '#!/bin/sh\nuntil [ -e "$STAGE/done" ]; do sleep 0.1; done\n';
 export const jobs = { 'backup.sh': job, 'deploy.sh': job, 'import.sh': job };
 
@@ -88,7 +88,7 @@ export const jobs = { 'backup.sh': job, 'deploy.sh': job, 'import.sh': job };
 export async function playTop(hosts: Hosts): Promise<void> {
   const runs = {
     web1: ['deploy -- deploy.sh', '--slots 3 import -- import.sh'],
-    web2: ['nightly-backup -- backup.sh', 'deploy -- deploy.sh', '--slots 3 import -- import.sh'],
+    web2: ['nightly -- backup.sh', 'deploy -- deploy.sh', '--slots 3 import -- import.sh'],
     web3: ['deploy -- deploy.sh'],
   };
   for (const [host, commands] of Object.entries(runs)) {
