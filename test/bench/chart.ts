@@ -92,7 +92,8 @@ function rowOf(
   if (p50 === null || high === null) {
     return [
       label,
-      `<text x="${size.left + 6}" y="${y + 5}" font-size="12">${escaped(cut(note ?? 'nothing'))}</text>`,
+      `<text x="${size.left + 6}" y="${y + 5}" font-size="12">` +
+        `${escaped(cut(note ?? 'nothing'))}</text>`,
     ];
   }
   const colour = colours[isOurs.test(name) ? 'ours' : isFloor.test(name) ? 'floor' : 'peer'];

@@ -278,7 +278,9 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
     expect(Entrypoint).toEqual(['/usr/bin/redlock-run']);
     expect(User).toBe('65534:65534');
     const labels = Object.keys(Labels).map((key) => key.replace(/.*\./, ''));
-    expect(labels).toEqual(expect.arrayContaining(['created', 'licenses', 'revision', 'source', 'version']));
+    expect(labels).toEqual(
+      expect.arrayContaining(['created', 'licenses', 'revision', 'source', 'version']),
+    );
     expect(Labels['org.opencontainers.image.licenses']).toContain('GPL-2.0-only');
     for (const { digest } of layers) await run('tar', ['-xzf', blob(digest), '-C', root]);
   }, 120_000);
