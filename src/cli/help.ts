@@ -88,17 +88,7 @@ export function renderVersion(program: string): string {
 
 /** The lines of some options. */
 export function optionEntries(rows: readonly OptionRow[], columns: number): string[] {
-  return rows.flatMap((row) =>
-    entry(flagsOf(row), withOptions(row.description), textColumn, columns),
-  );
-}
-
-/** Descriptions are also of configuration keys; on the command line these are options. */
-export function withOptions(description: string): string {
-  return description.replace(
-    /\b[a-z]+[A-Z]\w+/g,
-    (word) => optionTable.find(({ key }) => key === word)?.long ?? word,
-  );
+  return rows.flatMap((row) => entry(flagsOf(row), row.description, textColumn, columns));
 }
 
 /** `-w, --wait, --timeout DUR`. */

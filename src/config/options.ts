@@ -32,7 +32,7 @@ export const optionTable: readonly OptionRow[] = [
     repeatable: true,
     description:
       'a master: redis://[user[:pass]@]host[:port][/db], rediss://, unix:///path or ' +
-      'redis+sentinel://[user[:pass]@]host:port,host:port/NAME[/db] (repeat; default from config)',
+      'redis+sentinel://[user[:pass]@]host:port,.../NAME[/db] (repeat; default from config)',
   },
   {
     group: 'Lock',
@@ -53,7 +53,7 @@ export const optionTable: readonly OptionRow[] = [
     short: '-s',
     long: '--shared',
     key: 'shared',
-    description: keyRow('shared').description,
+    description: inOptions(keyRow('shared').description),
   },
   {
     group: 'Lock',
@@ -84,7 +84,7 @@ export const optionTable: readonly OptionRow[] = [
     group: 'Lock',
     long: '--reentrant',
     key: 'reentrant',
-    description: keyRow('reentrant').description,
+    description: inOptions(keyRow('reentrant').description),
   },
   {
     group: 'Lock',
@@ -157,13 +157,13 @@ export const optionTable: readonly OptionRow[] = [
     group: 'Waiting',
     long: '--supersede',
     key: 'supersede',
-    description: keyRow('supersede').description,
+    description: inOptions(keyRow('supersede').description),
   },
   {
     group: 'Waiting',
     long: '--replace',
     key: 'replace',
-    description: keyRow('replace').description,
+    description: inOptions(keyRow('replace').description),
   },
   {
     group: 'Waiting',
@@ -239,13 +239,13 @@ export const optionTable: readonly OptionRow[] = [
     group: 'Command',
     long: '--keep-background',
     key: 'keepBackground',
-    description: keyRow('keepBackground').description,
+    description: inOptions(keyRow('keepBackground').description),
   },
   {
     group: 'Command',
     long: '--isolate',
     key: 'isolate',
-    description: keyRow('isolate').description,
+    description: inOptions(keyRow('isolate').description),
   },
   { group: 'Output', short: '-q', long: '--quiet', description: 'say nothing but errors' },
   { group: 'Output', short: '-v', long: '--verbose', description: 'say everything' },
@@ -273,5 +273,13 @@ export const optionTable: readonly OptionRow[] = [
 
 function describe(key: ConfigKey): string {
   const standard = key === 'local' ? '' : ` (default: ${defaultTextOf(key)})`;
-  return `${keyRow(key).description}${standard}`;
+  return `${inOptions(keyRow(key).description)}${standard}`;
+}
+
+/** The description of a key names other keys; on the command line these are options. */
+function inOptions(description: string): string {
+  return description.replace(
+    /\b[a-z]+[A-Z]\w+/g,
+    (key) => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+  );
 }

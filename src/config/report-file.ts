@@ -13,7 +13,7 @@ import { quoted } from '../text/foreign-text.ts';
 
 /**
  * The absolute path, or null without --report.
- * @throws UsageError for a path that cannot be a file, OutputError for one that may not be written
+ * @throws OutputError for a path that cannot be written, UsageError for an empty one
  */
 export function checkReportPath(report: string | null, cwd: string): string | null {
   if (report === null) return null;
@@ -22,12 +22,12 @@ export function checkReportPath(report: string | null, cwd: string): string | nu
   const directory = dirname(path);
   const parent = find(directory);
   if (parent === null)
-    throw new UsageError(`--report: ${quoted(directory)}: no such directory (make it first)`);
+    throw new OutputError(`--report: ${quoted(directory)}: no such directory (make it first)`);
   if (!parent.isDirectory())
-    throw new UsageError(`--report: ${quoted(directory)}: not a directory (name another file)`);
+    throw new OutputError(`--report: ${quoted(directory)}: not a directory (name another file)`);
   const target = targetOf(path);
   if (target.kind === 'directory' || report.endsWith('/')) {
-    throw new UsageError(`--report: ${quoted(report)}: is a directory (name a file)`);
+    throw new OutputError(`--report: ${quoted(report)}: is a directory (name a file)`);
   }
   const written = target.kind === 'replaced' ? dirname(target.path) : target.path;
   try {
@@ -56,12 +56,8 @@ function find(path: string): Stats | null {
   }
 }
 
-function fault(path: string, error: unknown, whatToDo: string): UsageError | OutputError {
-  const { code } = error as NodeJS.ErrnoException;
-  const line = `--report: ${quoted(path)}: ${fileError(error, 'written')} (${whatToDo})`;
-  return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')
-    ? new OutputError(line)
-    : new UsageError(line);
+function fault(path: string, error: unknown, whatToDo: string): OutputError {
+  return new OutputError(`--report: ${quoted(path)}: ${fileError(error, 'written')} (${whatToDo})`);
 }
 
 export interface ReportTarget {

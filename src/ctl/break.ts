@@ -31,11 +31,11 @@ import { actLine, newId, personOf, recordAct } from './people/person.ts';
 import { codeOf } from './status.ts';
 
 /**
- * broken: removed, and a quorum no longer shows it. gone: there was nothing left to remove.
- * changed-hands: held by someone else by now, and left alone. refused: not confirmed, or it is
- * ambiguous which holder is meant. no-quorum: too few masters answered.
+ * broken: removed, and a quorum no longer shows it. free: it was not held. gone: nothing was left
+ * to remove. changed-hands: held by someone else by now, and left alone. refused: not confirmed, or
+ * it is ambiguous which holder is meant. no-quorum: too few masters answered.
  */
-export type BreakOutcome = 'broken' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
+export type BreakOutcome = 'broken' | 'free' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
 
 interface Broken {
   readonly outcome: BreakOutcome;
@@ -73,7 +73,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   if (lock.state === 'unknown' || lock.state === 'misconfigured')
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
   if (lock.holders.length === 0)
-    return { outcome: 'gone', message: 'free: nothing to break', removed: 0, code };
+    return { outcome: 'free', message: 'nothing to break', removed: 0, code };
   tell(renderLock(lock).trimEnd());
   const holder = holderMeant(lock, args.textOf('--token'));
   if ('outcome' in holder) return holder;

@@ -9,7 +9,6 @@ import {
   optionEntries,
   spellingsOf,
   usualColumns,
-  withOptions,
   wrapped,
 } from '../cli/help.ts';
 import {
@@ -227,6 +226,6 @@ export function synopsisOf({ verb, operands }: VerbRow): string {
 function indented({ options }: VerbRow, columns: number): string[] {
   return options.flatMap((option) => {
     const flags = option.short === undefined ? `    ${spellingsOf(option)}` : spellingsOf(option);
-    return entry(`    ${flags}`, withOptions(option.description), 32, columns);
+    return entry(`    ${flags}`, option.description, 32, columns);
   });
 }

@@ -15,6 +15,8 @@ export interface HolderRecord {
   readonly label: string;
   /** The process on this host for which redlockctl hold keeps the lock; absent: for none. */
   readonly forPid?: number;
+  /** --hold-at-least, in ms: the lock may be kept after its run has ended; absent: it is not. */
+  readonly keptMs?: number;
   /** What --note says, on one line; absent: nothing. */
   readonly note?: string;
   /** The page of the CI job; absent: there is none. */
@@ -89,10 +91,11 @@ export function isHolderRecord(record: unknown): record is HolderRecord {
 
 /** The known fields of a holder record, none too long. */
 export function bounded(record: HolderRecord): HolderRecord {
-  const { host, pid, user, since, label, forPid, ...reason } = record;
+  const { host, pid, user, since, label, forPid, keptMs, ...reason } = record;
   const identity = { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
   const owner = Number.isSafeInteger(forPid) ? { forPid: forPid as number } : {};
-  return { ...identity, ...owner, ...reasonOf(reason) };
+  const kept = Number.isSafeInteger(keptMs) && Number(keptMs) > 0 ? { keptMs: Number(keptMs) } : {};
+  return { ...identity, ...owner, ...kept, ...reasonOf(reason) };
 }
 
 /** Note and address as they are kept. Other clients may have written anything there. */

@@ -125,8 +125,9 @@ const mostIdBytes = 200;
 
 /** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {
-  const { names: resources, ttlMs, isFenced, preemptible } = settings;
-  const record = { ...holderRecordOf(settings), since: new Date().toISOString() };
+  const { names: resources, ttlMs, isFenced, preemptible, holdAtLeastMs } = settings;
+  const kept = holdAtLeastMs > 0 ? { keptMs: holdAtLeastMs } : {};
+  const record = { ...holderRecordOf(settings), ...kept, since: new Date().toISOString() };
   const wish = { resources, sharing: sharingOf(settings), preemptible, ttlMs, isFenced };
   return newClaim(wish, randomBytes(20).toString('base64url'), record);
 }

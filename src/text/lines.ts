@@ -57,7 +57,15 @@ export function holderLine(value: string, remainingMs: number | null, count: num
     remainingMs === null
       ? 'it never expires by itself'
       : `lease ends in ${roughly(remainingMs)} unless extended`;
-  return `${holder}; ${end}`;
+  const kept = keptLine(value);
+  return `${holder}; ${kept === '' ? '' : `${kept}; `}${end}`;
+}
+
+/** Its process may have ended long ago. Empty where the lock is freed with it. */
+function keptLine(value: string): string {
+  const { keptMs = 0 } = parseValue(value).record ?? {};
+  if (keptMs === 0) return '';
+  return `kept ${roughly(keptMs)} at least, also after its run (--hold-at-least)`;
 }
 
 /** `frozen by ops@web1 since 2026-11-21T02:00:00Z: "no deploys today"; until it is thawed` */
@@ -175,10 +183,12 @@ export function heldByLine(
   const freeze = parseFreeze(value);
   if (freeze !== null) return frozenBy(freeze, nowMs);
   const holder = isMode(value) ? modeLine(value) : heldBy(value, nowMs);
+  const kept = keptLine(value);
+  const known = kept === '' ? '' : `; ${kept}`;
   const forEver = remainingMs === null ? '; it never expires by itself' : '';
   return count > 1
     ? `masters show ${count} holders, on some it is ${holder}${forEver}`
-    : `${holder}${forEver}`;
+    : `${holder}${known}${forEver}`;
 }
 
 function heldBy(value: string, nowMs: number): string {

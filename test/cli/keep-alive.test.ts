@@ -98,7 +98,10 @@ test('--hold-at-least: the masters keep the key, and no process does', async () 
   expect(await job.result).toMatchObject({ code: 0, stderr: '' });
   expect(performance.now() - startedAt).toBeLessThan(4_900);
   expect(job.survivors()).toEqual([]);
-  expect(await run(['-n', 'kept', '--', 'true'])).toMatchObject({ code: 75 });
+  const refused = await run(['-n', 'kept', '--', 'true']);
+  expect(refused.code).toBe(75);
+  const why = '; kept 5s at least, also after its run (--hold-at-least); lease ends in ';
+  expect(refused.stderr).toContain(why);
   await isOnEach(masters, 'kept');
   const later = await run(['-w', '15s', 'kept', '--', 'true']);
   expect(later).toMatchObject({ code: 0 });

@@ -107,7 +107,7 @@ export function count(masterCount: number): Assessment {
   const why =
     masterCount === 1
       ? 'when it fails, no lock can be acquired'
-      : `no more may fail than of ${masterCount - 1}, and one more has to be kept running`;
+      : `as with ${masterCount - 1}, and there is one more that can fail`;
   return { grade: 'warning', message, why, fix: 'use three or five' };
 }
 

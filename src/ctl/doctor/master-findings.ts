@@ -221,7 +221,8 @@ export const memory: Check = ({ maxMemory, usedMemory, address }) => {
   const percent = Math.round((100 * usedMemory) / maxMemory);
   const message = `${percent}% of maxmemory is used`;
   if (percent < 90) return ['ok', message];
-  const fix = redisCli(address, `CONFIG SET maxmemory ${2 * maxMemory}`);
+  const enoughMiB = Math.ceil((2 * Math.max(maxMemory, usedMemory)) / 1_048_576);
+  const fix = redisCli(address, `CONFIG SET maxmemory ${enoughMiB}mb`);
   return ['warning', message, 'a full master grants no locks, and counts as failed', fix];
 };
 

@@ -364,16 +364,26 @@ describe('single values', () => {
     [['--signal', 'toString'], '--signal: "toString": not a signal'],
     [['--log-format', 'JSON'], '--log-format: "JSON": not a log format (write text or json)'],
     [['--report', ''], '--report: "": empty'],
-    [['--report', '.'], '--report: ".": is a directory'],
-    [['--report', 'deep/'], '--report: "deep/": is a directory'],
-    [['--report', 'no/such/file'], '--report: "~/work/no/such": no such directory'],
-    [['--report', '.redlockrc/file'], '--report: "~/work/.redlockrc": not a directory'],
   ])('%j is refused', async (flags, message) => {
     const found = await failure({ flags: [...local, ...flags], file: '' });
     expect(found).toMatchObject({
       name: 'UsageError',
       exitCode: 64,
       message: expect.stringContaining(message),
+    });
+  });
+
+  it.each([
+    ['.', '".": is a directory'],
+    ['deep/', '"deep/": is a directory'],
+    ['no/such/file', '"~/work/no/such": no such directory'],
+    ['.redlockrc/file', '"~/work/.redlockrc": not a directory'],
+  ])('--report %s cannot be written', async (report, message) => {
+    const found = await failure({ flags: [...local, '--report', report], file: '' });
+    expect(found).toMatchObject({
+      name: 'OutputError',
+      exitCode: 74,
+      message: expect.stringContaining(`--report: ${message}`),
     });
   });
 

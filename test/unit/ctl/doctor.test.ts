@@ -157,7 +157,8 @@ it('does not praise a server that has just come back empty for what it keeps', (
 
 test.each<[Partial<MasterFacts>, string]>([
   [{ evictionPolicy: 'allkeys-lru' }, 'CONFIG SET maxmemory-policy noeviction'],
-  [{ usedMemory: 950 }, 'CONFIG SET maxmemory 2000'],
+  [{ usedMemory: 950 }, 'CONFIG SET maxmemory 1mb'],
+  [{ usedMemory: 3e9, maxMemory: 1 }, 'CONFIG SET maxmemory 5723mb'],
 ])('the fix of %j names no user, because that user may lack the rights', (changes, command) => {
   const fixes = (address: MasterFacts['address']) =>
     judge({ ...changes, address }).flatMap(({ fix }) => fix ?? []);

@@ -15,6 +15,7 @@ test.each([
   [{ ...plain, note: 'release 4.2' }],
   [{ ...plain, url }],
   [{ ...plain, note: 'release "4.2"', url }],
+  [{ ...plain, keptMs: 60_000 }],
 ])('%j is read as it was written', (record) => {
   expect(parseValue(renderValue('t', record))).toEqual({ token: 't', record });
 });
@@ -22,7 +23,8 @@ test.each([
 test('what another client has put there is bounded, and nothing but text', () => {
   const value = `t ${JSON.stringify({ ...plain, note: 'x'.repeat(9_000), url: 'y'.repeat(251) })}`;
   expect(parseValue(value).record).toEqual({ ...plain, note: 'x'.repeat(200) });
-  expect(parseValue(`t ${JSON.stringify({ ...plain, note: 3, url: {} })}`).record).toEqual(plain);
+  for (const wrong of [{ note: 3, url: {} }, { keptMs: -1 }, { keptMs: 'long' }, { keptMs: 0.5 }])
+    expect(parseValue(`t ${JSON.stringify({ ...plain, ...wrong })}`).record).toEqual(plain);
 });
 
 test.each([

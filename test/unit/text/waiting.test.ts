@@ -13,6 +13,14 @@ test.each([
   [ours, 5_000, 1, at('02:03:20.900'), 'held by ops@web1 (pid 4711, deploy.sh) for 3m20s'],
   [ours, 5_000, 1, at('01:59:00'), 'held by ops@web1 (pid 4711, deploy.sh) for 0s'],
   [
+    renderValue('token', { ...record, since, keptMs: 60_000 }),
+    5_000,
+    1,
+    at('02:00:10'),
+    'held by ops@web1 (pid 4711, deploy.sh) for 9s; ' +
+      'kept 1m at least, also after its run (--hold-at-least)',
+  ],
+  [
     renderValue('token', { ...record, since: '?' }),
     5,
     1,
