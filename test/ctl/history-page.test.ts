@@ -1,12 +1,13 @@
-// The page and the picture in a browser: a probe measures what is on the screen, at 1200 px, in
-// light and in dark. Skipped where there is no chromium. The page forbids all scripts, so the probe
-// runs in a copy without that rule; a picture of the page itself shows that it is complete without
-// the probe.
+// The page and the picture in a browser: a probe measures what is on the screen, at 1200 px in
+// light and in dark, and at 400 px. Skipped where there is no chromium. The page forbids all
+// scripts, so the probe runs in a copy without that rule; a picture of the page itself shows that
+// it is complete without the probe.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { renderAct } from '../../src/lock/history.ts';
 import { useMasters } from '../cli/rig.ts';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -53,11 +54,13 @@ interface Box {
 }
 
 interface Seen {
+  readonly width: number;
   readonly overflowPx: number;
   readonly texts: readonly Box[];
   readonly shapes: readonly Box[];
   /** The kind of each run, and the shape that shows it. */
   readonly runs: readonly string[][];
+  readonly acts: readonly string[];
   readonly hosts: readonly string[];
   readonly colours: Readonly<Record<'paper' | 'done', string>>;
   readonly rows: number;
@@ -121,6 +124,37 @@ describe.skipIf(!hasChromium)('in a browser', () => {
       'backup: did not run: held by ops@web2, pid 4711, restore.sh, since 2026-11-20 22:00:00',
     );
     expect(light.colours.paper).toBe('rgb(255, 255, 255)');
+  });
+
+  test('on a phone, with what people did: nothing is cut, and no text is on another', async () => {
+    const name = 'phone';
+    await theNight(masters, name);
+    const by = { user: 'ann', host: 'laptop', pid: 7, note: 'the disk is full' };
+    const act = (kind: 'freeze' | 'thaw' | 'break', token: string, at: string) =>
+      took(masters, name, at, renderAct({ kind, id: `${kind}${token}`, by, token }));
+    await act('freeze', 'one', '2026-11-20T04:00:00Z');
+    await act('thaw', 'one', '2026-11-20T13:00:00Z');
+    await act('break', 'token', '2026-11-21T04:11:00Z');
+    const { html } = await pageOf(name);
+    const wide = look(html);
+    // Some versions have no window below 500 px. The picture is as wide as the page at any width.
+    const phone = look(html, '--window-size=400,900');
+    expect(phone.width).toBeLessThanOrEqual(500);
+    expect(wide.hosts).toEqual(['people', 'web1', 'web2', 'web3']);
+    expect(phone.hosts).toEqual(wide.hosts);
+    for (const { acts, overflowPx, rows } of [wide, phone])
+      expect({ acts, overflowPx, rows }).toEqual({
+        ...{ acts: ['freeze', 'break'], overflowPx: 0, rows: 9 },
+      });
+    expect(wide.texts.map(({ text }) => text)).toContain(
+      'froze it: ann@laptop (pid 7): "the disk is full"',
+    );
+    for (const [index, text] of phone.texts.entries()) {
+      expect(text.left, text.text).toBeGreaterThanOrEqual(0);
+      expect(text.right, text.text).toBeLessThanOrEqual(phone.width);
+      expect(phone.texts.slice(index + 1).filter((other) => overlap(text, other))).toEqual([]);
+    }
+    for (const { right } of phone.shapes) expect(right).toBeLessThanOrEqual(phone.width);
   });
 
   test('many runs, in dark: no text covered, all inside, foreign text escaped', async () => {

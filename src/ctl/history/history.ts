@@ -12,6 +12,7 @@ import { failureLine } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { allLines, MasterQuery, pageSize } from '../master-query.ts';
+import { renderHtmlPage } from './page.ts';
 import {
   endOf,
   inOrder,
@@ -24,7 +25,8 @@ import {
   vanishedRunsOf,
 } from './run-history.ts';
 import { kindOf, renderHistory } from './run-text.ts';
-import { renderHtmlPage, renderTimeline } from './timeline.ts';
+import { renderTimeline } from './timeline.ts';
+import { frames } from './timeline-layout.ts';
 
 /** How many runs are shown without --since. */
 const usualRuns = 50;
@@ -42,7 +44,11 @@ export async function history({
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const written = await writtenNames(query, name, sinceMs === null ? null : nowMs - sinceMs);
-  const { runs: all, acts: allActs } = await pastOf(
+  const {
+    runs: all,
+    acts: allActs,
+    locks,
+  } = await pastOf(
     query,
     { written, present: name === null ? await query.heldNames('*') : [name] },
     sinceMs === null && name === null ? usualRuns : allLines,
@@ -60,9 +66,11 @@ export async function history({
   }
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
   const summary = summaryOf(runs, all.length - runs.length, isPart);
+  const standing = new Set(locks.flatMap(({ freeze }) => freeze?.token ?? []));
+  const shown = { runs, acts, standing, name, nowMs };
   const files: (readonly [string, () => string])[] = [
-    ['--html', () => renderHtmlPage(runs, name, nowMs, summary)],
-    ['--svg', () => renderTimeline(runs, name, nowMs)],
+    ['--html', () => renderHtmlPage(shown, summary)],
+    ['--svg', () => renderTimeline(shown, frames.wide)],
   ];
   let isWritten = true;
   const wanted = files.filter(([option]) => args.has(option));

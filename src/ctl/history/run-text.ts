@@ -104,17 +104,23 @@ function howOften({ count, firstAt }: PastRun): string {
   return count > 1 && !Number.isNaN(at) ? ` (${count} times since ${momentOf(at)})` : '';
 }
 
-/** What a person did: "asked the holder to stop: hotfix". */
-function actLineOf({ act, note }: PastAct): string {
-  const what = {
-    stop: 'asked the holder to stop',
-    break: 'broke the lock',
-    freeze: 'froze it',
-    thaw: 'thawed it',
-    'repair-freeze': 'repaired the freeze',
-  }[act];
-  return note === null ? what : `${what}: ${quoted(note)}`;
+/** "froze it: ops@web1 (pid 4711): "no deploys today"" */
+export function actTextOf({ act, ...person }: PastAct): string {
+  return `${actWords[act]}: ${personLine(person)}`;
 }
+
+/** What a person did: "asked the holder to stop: hotfix". */
+export function actLineOf({ act, note }: PastAct): string {
+  return note === null ? actWords[act] : `${actWords[act]}: ${quoted(note)}`;
+}
+
+const actWords: Readonly<Record<PastAct['act'], string>> = {
+  stop: 'asked the holder to stop',
+  break: 'broke the lock',
+  freeze: 'froze it',
+  thaw: 'thawed it',
+  'repair-freeze': 'repaired the freeze',
+};
 
 function whyMissed({ outcome, blocker }: PastRun): string {
   const held = blocker === null ? '' : heldLine(blocker);

@@ -1,11 +1,27 @@
 // The layout of the timeline: from instants to pixels, with ticks at round times of the local day,
-// and a lane for each host, with as many rows as it takes for bars and texts not to overlap. Pure.
-// The width of a text is a generous estimate.
+// and a lane for what people did and for each host, with as many rows as it takes for bars and
+// texts not to overlap. Pure. The width of a text is a generous estimate.
 
 import { printable } from '../../text/foreign-text.ts';
 import { localOf, midnightBefore } from '../../text/time.ts';
-import { endOf, type PastRun, startOf } from './run-history.ts';
-import { type Kind, kindOf, reasonOf } from './run-text.ts';
+import { endOf, type PastAct, type PastRun, startOf } from './run-history.ts';
+import { actTextOf, type Kind, kindOf, reasonOf } from './run-text.ts';
+
+/** What a picture is drawn in, in pixels. */
+export interface Frame {
+  readonly width: number;
+  /** Where the bars are. */
+  readonly left: number;
+  readonly right: number;
+  readonly mostTicks: number;
+  /** The title, and the name of a host, stand above what they name, and not beside it. */
+  readonly isNarrow: boolean;
+}
+
+export const frames = {
+  wide: { width: 1_200, left: 170, right: 1_180, mostTicks: 12, isNarrow: false },
+  narrow: { width: 368, left: 14, right: 354, mostTicks: 4, isNarrow: true },
+} as const satisfies Readonly<Record<string, Frame>>;
 
 export interface Tick {
   readonly at: number;
@@ -28,17 +44,19 @@ const steps = [
   ...[1, 2, 3, 6, 12].map((count) => count * hour),
   ...[1, 2, 7, 14].map((count) => count * day),
 ];
-const mostTicks = 12;
 
-/** `left` and `right` in pixels. */
-export function scaleOf(firstMs: number, lastMs: number, left: number, right: number): Scale {
+export function scaleOf(
+  firstMs: number,
+  lastMs: number,
+  { left, right, mostTicks }: Pick<Frame, 'left' | 'right' | 'mostTicks'>,
+): Scale {
   const spanMs = Math.max(lastMs - firstMs, 10 * second);
   const [fromMs, toMs] = [firstMs - spanMs * 0.02, firstMs + spanMs * 1.02];
   const x = (ms: number) => left + ((ms - fromMs) / (toMs - fromMs)) * (right - left);
-  return { fromMs, toMs, x, ticks: ticksIn(fromMs, toMs) };
+  return { fromMs, toMs, x, ticks: ticksIn(fromMs, toMs, mostTicks) };
 }
 
-function ticksIn(fromMs: number, toMs: number): Tick[] {
+function ticksIn(fromMs: number, toMs: number, mostTicks: number): Tick[] {
   // Months; for longer spans several months, so that there are at most `mostTicks`.
   const longStepMs = 30 * day * Math.ceil((toMs - fromMs) / mostTicks / (30 * day));
   const stepMs = steps.find((step) => (toMs - fromMs) / step <= mostTicks) ?? longStepMs;
@@ -57,18 +75,28 @@ function ticksIn(fromMs: number, toMs: number): Tick[] {
   return ticks;
 }
 
-/** In pixels. */
-export interface Bar {
+/** In pixels: a row of its lane, and the text beside what is drawn there. */
+interface Labelled {
+  readonly row: number;
+  readonly text: string;
+  readonly textX: number;
+  readonly anchor: 'start' | 'end';
+}
+
+export interface Bar extends Labelled {
   readonly run: PastRun;
   readonly kind: Kind;
-  readonly row: number;
   /** Where it began to try, acquired the lock, and ended. */
   readonly beganX: number;
   readonly acquiredX: number;
   readonly endX: number;
-  readonly text: string;
-  readonly textX: number;
-  readonly anchor: 'start' | 'end';
+}
+
+/** What a person did; a freeze that was thawed, or still stands, has an end as well. */
+export interface Mark extends Labelled {
+  readonly act: PastAct;
+  readonly atX: number;
+  readonly endX: number | null;
 }
 
 export interface HostRows {
@@ -81,6 +109,7 @@ const leastBarPx = 4;
 const markPx = 9;
 const gapPx = 6;
 const charPx = 7.6;
+const fewestChars = 8;
 
 /** One lane for each host, sorted by name. `nowMs`: where a run that has not ended is cut. */
 export function hostRowsOf(
@@ -95,23 +124,58 @@ export function hostRowsOf(
     ofHost.push(run);
     runsOf.set(run.host, ofHost);
   }
-  const right = scale.x(scale.toMs);
   return [...runsOf.keys()].sort().map((host) => {
-    const ends: number[] = [];
-    const bars: Bar[] = [];
     const inOrder = (runsOf.get(host) ?? []).sort((a, b) => startOf(a) - startOf(b));
-    for (const run of inOrder) {
-      const { from, to, ...bar } = placed(run, scale, nowMs, right, withNames);
-      const free = ends.findIndex((end) => end <= from);
-      const row = free < 0 ? ends.length : free;
-      ends[row] = to;
-      bars.push({ ...bar, row });
-    }
-    return { host, rows: ends.length, bars };
+    const { rows, items } = inRows(inOrder.map((run) => placed(run, scale, nowMs, withNames)));
+    return { host, rows, bars: items };
   });
 }
 
-function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNames: boolean) {
+/** `standing`: the tokens of the freezes that bar new runs at this moment. */
+export function marksOf(
+  acts: readonly PastAct[],
+  standing: ReadonlySet<string>,
+  scale: Scale,
+  nowMs: number,
+  withNames: boolean,
+): { readonly rows: number; readonly marks: readonly Mark[] } {
+  const timesOf = (kind: PastAct['act']) =>
+    new Map(acts.flatMap(({ act, token, at }) => (act === kind ? [[token, Date.parse(at)]] : [])));
+  const [frozenAt, thawedAt] = [timesOf('freeze'), timesOf('thaw')];
+  const { rows, items } = inRows(
+    acts.flatMap((act) => {
+      if (act.act === 'thaw' && frozenAt.has(act.token)) return [];
+      const atX = scale.x(Date.parse(act.at));
+      // The end of a freeze that has run out by itself is in no history.
+      const endMs = thawedAt.get(act.token) ?? (standing.has(act.token) ? nowMs : null);
+      const isSpan = act.act === 'freeze' && endMs !== null;
+      const endX = isSpan ? Math.max(scale.x(endMs), atX + leastBarPx) : null;
+      const what = withNames ? `${printable(act.name, 40)}: ` : '';
+      const whole = `${what}${actTextOf(act)}`;
+      const side =
+        inside(whole, atX, endX ?? atX, scale) ??
+        beside(whole, atX - markPx, endX ?? atX + markPx, scale);
+      return [{ act, atX, endX, ...side }];
+    }),
+  );
+  return { rows, marks: items };
+}
+
+/** The first row that is free for each. */
+function inRows<Item extends { readonly from: number; readonly to: number }>(
+  items: readonly Item[],
+): { readonly rows: number; readonly items: readonly (Item & { readonly row: number })[] } {
+  const ends: number[] = [];
+  const placedItems = items.map((item) => {
+    const free = ends.findIndex((end) => end <= item.from);
+    const row = free < 0 ? ends.length : free;
+    ends[row] = item.to;
+    return { ...item, row };
+  });
+  return { rows: ends.length, items: placedItems };
+}
+
+function placed(run: PastRun, scale: Scale, nowMs: number, withNames: boolean) {
   const kind = kindOf(run);
   const beganX = scale.x(startOf(run));
   const acquiredX = scale.x(startOf(run) + run.waitMs);
@@ -121,25 +185,48 @@ function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNa
   );
   const what = printable(withNames ? run.name : run.label, 40);
   const isInside = kind === 'done' && what.length * charPx + 8 <= endX - acquiredX;
-  const whatDone = isInside || withNames ? what : '';
-  const whole = kind === 'done' ? whatDone : `${what}: ${reasonOf(run)}`;
   const edge = kind === 'missed' ? endX + markPx : endX;
   const start = kind === 'missed' ? Math.min(beganX, endX - markPx) : beganX;
-  const [roomRight, roomLeft] = [right - edge - gapPx, start - gapPx - scale.x(scale.fromMs)];
-  const isRight = isInside || whole.length * charPx <= roomRight || roomRight >= roomLeft;
-  const mostChars = Math.floor((isRight ? roomRight : roomLeft) / charPx);
-  const text =
-    isInside || whole.length <= mostChars ? whole : printable(whole, Math.max(0, mostChars - 3));
-  const widthPx = isInside ? 0 : gapPx + text.length * charPx;
-  const outsideX = isRight ? edge + gapPx : start - gapPx;
+  const shown = { run, kind, beganX, acquiredX, endX };
+  if (isInside) {
+    const inside = { text: what, textX: acquiredX + 4, anchor: 'start' as const };
+    return { ...shown, ...inside, from: start, to: edge + gapPx };
+  }
+  const whatDone = withNames ? what : '';
+  const whole = kind === 'done' ? whatDone : `${what}: ${reasonOf(run)}`;
+  return { ...shown, ...beside(whole, start, edge, scale) };
+}
+
+/** The text in a shape, where it fits or has more room than beside it; null: it does not. */
+function inside(whole: string, start: number, edge: number, scale: Scale) {
+  const room = edge - start - 8;
+  const { roomLeft, roomRight } = roomBeside(start, edge, scale);
+  if (whole.length * charPx > room && room < Math.max(roomLeft, roomRight)) return null;
+  const anchor = 'start' as const;
+  return { text: cutTo(whole, room), textX: start + 4, anchor, from: start, to: edge + gapPx };
+}
+
+function roomBeside(start: number, edge: number, scale: Scale) {
+  const roomRight = scale.x(scale.toMs) - edge - gapPx;
+  return { roomRight, roomLeft: start - gapPx - scale.x(scale.fromMs) };
+}
+
+/** Nothing where there is room for a few letters only. */
+function cutTo(whole: string, roomPx: number): string {
+  const mostChars = Math.floor(roomPx / charPx);
+  if (whole.length <= mostChars) return whole;
+  return mostChars < fewestChars ? '' : printable(whole, mostChars - 3);
+}
+
+/** The text on that side of a shape that has room for it, and what both take. */
+function beside(whole: string, start: number, edge: number, scale: Scale) {
+  const { roomLeft, roomRight } = roomBeside(start, edge, scale);
+  const isRight = whole.length * charPx <= roomRight || roomRight >= roomLeft;
+  const text = cutTo(whole, isRight ? roomRight : roomLeft);
+  const widthPx = gapPx + text.length * charPx;
   return {
-    run,
-    kind,
-    beganX,
-    acquiredX,
-    endX,
     text,
-    textX: isInside ? acquiredX + 4 : outsideX,
+    textX: isRight ? edge + gapPx : start - gapPx,
     anchor: isRight ? ('start' as const) : ('end' as const),
     from: isRight ? start : start - widthPx,
     to: (isRight ? edge + widthPx : edge) + gapPx,

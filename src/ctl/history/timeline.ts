@@ -1,15 +1,33 @@
-// The runs as a picture and as a page. The timeline is one SVG: a lane for each host, waits
-// hatched, runs as bars, runs that did not happen as crosses with the reason. A text or a shape
-// also tells what a colour means. The page of --html has it above a table of the same runs, the
-// newest first. Pure. Both load nothing and run no script, and the page's Content-Security-Policy
-// forbids it.
+// The runs as a picture. The timeline is one SVG: a lane for what people did, and one for each
+// host, waits hatched, runs as bars, runs that did not happen as crosses with the reason. A text or
+// a shape also tells what a colour means. Pure. It loads nothing and runs no script.
 
 import { oneLine } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
 import { momentOf, zoneName } from '../../text/time.ts';
-import { endOf, type PastRun, startOf } from './run-history.ts';
-import { type Kind, kindOf, kinds, reasonOf } from './run-text.ts';
-import { type Bar, type HostRows, hostRowsOf, scaleOf } from './timeline-layout.ts';
+import { endOf, type PastAct, type PastRun, startOf } from './run-history.ts';
+import { actTextOf, type Kind, kindOf, kinds, reasonOf } from './run-text.ts';
+import {
+  type Bar,
+  type Frame,
+  type HostRows,
+  hostRowsOf,
+  type Mark,
+  marksOf,
+  scaleOf,
+  type Tick,
+} from './timeline-layout.ts';
+
+/** What a picture or a page shows. */
+export interface Shown {
+  readonly runs: readonly PastRun[];
+  readonly acts: readonly PastAct[];
+  /** The tokens of the freezes that bar new runs at this moment. */
+  readonly standing: ReadonlySet<string>;
+  /** The lock of all this; null: several locks. */
+  readonly name: string | null;
+  readonly nowMs: number;
+}
 
 const signs: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -20,20 +38,21 @@ const signs: Readonly<Record<string, string>> = {
 };
 
 /** For text and for quoted attributes, in HTML and in XML. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return oneLine(text)
     .replace(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd')
     .replace(/[&<>"']/g, (sign) => signs[sign] ?? '');
 }
 
 /** In pixels. */
-const width = 1_200;
-const [left, right] = [170, 1_180] as const;
-const [titleY, legendY, axisY, lanesY] = [26, 52, 92, 104] as const;
-const [rowHeight, barHeight, lanePadding] = [28, 16, 8] as const;
+const [rowHeight, barHeight, lanePadding, hostHeight] = [28, 16, 8, 20] as const;
+const [margin, legendHeight] = [16, 20] as const;
 
 const colours: Readonly<
-  Record<Kind | 'ink' | 'faint' | 'line' | 'paper' | 'wait', readonly [light: string, dark: string]>
+  Record<
+    Kind | 'ink' | 'faint' | 'line' | 'paper' | 'wait' | 'act',
+    readonly [light: string, dark: string]
+  >
 > = {
   ink: ['#1f2328', '#e6edf3'],
   faint: ['#59636e', '#9198a1'],
@@ -48,48 +67,64 @@ const colours: Readonly<
   vanished: ['#bc4c00', '#db6d28'],
   running: ['#0969da', '#4493f8'],
   missed: ['#cf222e', '#ff6a69'],
+  act: ['#0f6f8f', '#56b8d6'],
 };
 
-/** `name`: the lock of the runs; null: several locks. */
-export function renderTimeline(
-  runs: readonly PastRun[],
-  name: string | null,
-  nowMs: number,
-): string {
-  // Not Math.max(...runs): the number of arguments is limited, that of runs is not.
-  const latestMs = runs.reduce((last, run) => Math.max(last, Math.min(endOf(run), nowMs)), 0);
-  const lastMs = runs.length === 0 ? nowMs : latestMs;
-  const firstMs = runs.reduce((first, run) => Math.min(first, startOf(run)), lastMs);
-  const scale = scaleOf(firstMs, lastMs, left, right);
-  const lanes = hostRowsOf(runs, scale, nowMs, name === null);
+export function renderTimeline(shown: Shown, frame: Frame): string {
+  const { runs, acts, standing, name, nowMs } = shown;
+  const [firstMs, lastMs] = spanOf(shown);
+  const scale = scaleOf(firstMs, lastMs, frame);
+  const { rows, marks } = marksOf(acts, standing, scale, nowMs, name === null);
+  const people = { host: 'people', rows, marks, bars: [] };
+  const hosts = hostRowsOf(runs, scale, nowMs, name === null);
+  const lanes: Lane[] = [
+    ...(rows > 0 ? [people] : []),
+    ...hosts.map((lane) => ({ ...lane, marks: [] })),
+  ];
+  const heading = headingOf(shown, firstMs, lastMs, frame);
+  const axisY = heading.bottom + 40;
   const tops: number[] = [];
-  let bottom: number = lanesY;
-  for (const { rows } of lanes) {
+  let bottom = axisY + 12;
+  for (const lane of lanes) {
     tops.push(bottom);
-    bottom += rows * rowHeight + lanePadding;
+    bottom += lane.rows * rowHeight + lanePadding + (frame.isNarrow ? hostHeight : 0);
   }
-  const present = new Set(runs.map(kindOf));
-  const span = `${momentOf(firstMs)} to ${momentOf(lastMs)}, ${zoneName()}`;
-  const title = `${name ?? 'all locks'}: ${span}`;
-  const height = bottom + 12;
+  const top = tops[0] ?? bottom;
+  const [width, height] = [frame.width, bottom + 12];
+  const hatch = `hatch-${width}`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ` +
       `width="${width}" height="${height}" ` +
-      `class="timeline" role="img" aria-label="${escaped(title)}">`,
+      `class="timeline" role="img" aria-label="${escaped(heading.title)}">`,
     `<style>${stylesheet()}</style>`,
-    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" ' +
+    `<defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" ` +
       'patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" class="hatch"/>' +
-      '</pattern></defs>',
+      `</pattern></defs><g fill="url(#${hatch})">`,
     `<rect width="${width}" height="${height}" class="paper"/>`,
-    `<text x="16" y="${titleY}" class="title">${escaped(title)}</text>`,
-    ...legend(
-      Object.entries(kinds).filter(([kind]) => present.has(kind as Kind)) as [Kind, string][],
-    ),
-    ...scale.ticks.flatMap((tick) => axis(scale.x(tick.at), tick.label, tick.day, bottom)),
-    ...lanes.flatMap((lane, index) => laneOf(lane, tops[index] ?? lanesY)),
-    `<line x1="16" y1="${bottom}" x2="${right}" y2="${bottom}" class="line"/>`,
-    '</svg>\n',
+    ...heading.parts,
+    ...scale.ticks.flatMap((tick) => axis(scale.x(tick.at), axisY, tick, bottom, frame)),
+    ...(name === null ? [] : marks.map((mark) => bandOf(mark, top, bottom))),
+    ...lanes.flatMap((lane, index) => laneOf(lane, tops[index] ?? top, frame)),
+    `<line x1="${margin}" y1="${bottom}" x2="${frame.right}" y2="${bottom}" class="line"/>`,
+    '</g></svg>\n',
   ].join('\n');
+}
+
+/** From the first to the last that is shown. */
+function spanOf({
+  runs,
+  acts,
+  standing,
+  nowMs,
+}: Shown): readonly [firstMs: number, lastMs: number] {
+  // Not Math.max(...runs): the number of arguments is limited, that of runs is not.
+  const actsMs = acts.map(({ at }) => Date.parse(at));
+  const ends = [...runs.map((run) => Math.min(endOf(run), nowMs)), ...actsMs];
+  const isFrozen = acts.some(({ token }) => standing.has(token));
+  const latestMs = ends.reduce((last, ms) => Math.max(last, ms), 0);
+  const lastMs = ends.length === 0 || isFrozen ? nowMs : latestMs;
+  const starts = [...runs.map(startOf), ...actsMs];
+  return [starts.reduce((first, ms) => Math.min(first, ms), lastMs), lastMs];
 }
 
 function stylesheet(): string {
@@ -105,10 +140,12 @@ function stylesheet(): string {
     '.timeline .host{font-weight:600}.timeline .faint{fill:var(--faint)}',
     '.timeline .paper{fill:var(--paper)}.timeline .line{stroke:var(--line)}',
     '.timeline .hatch{stroke:var(--wait);stroke-width:3}',
-    '.timeline .wait{fill:url(#hatch);stroke:var(--wait);stroke-width:.75}',
+    '.timeline .wait{stroke:var(--wait);stroke-width:.75}',
     '.timeline g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}',
     '.timeline g[data-kind=missed] text{fill:var(--missed);font-weight:600}',
     '.timeline g text.inside{fill:var(--paper);stroke:none}',
+    '.timeline .act,.timeline path.act{fill:var(--act);stroke:none}',
+    '.timeline .band{fill:var(--act);fill-opacity:.1}.timeline .moment{fill:var(--act)}',
     '.timeline path{fill:none;stroke-width:3;stroke-linecap:round}',
     ...Object.keys(kinds).map(
       (kind) =>
@@ -117,53 +154,110 @@ function stylesheet(): string {
   ].join('');
 }
 
-function legend(entries: readonly (readonly [Kind, string])[]): string[] {
-  let x = 16;
-  const parts = [
-    `<rect x="${x}" y="${legendY - 11}" width="14" height="12" class="wait"/>`,
-    textAt(x + 20, 'waited'),
+/** The title and the legend, and where they end. */
+function headingOf({ runs, acts, name }: Shown, firstMs: number, lastMs: number, frame: Frame) {
+  const what = name ?? 'all locks';
+  const span = `${momentOf(firstMs)} to ${momentOf(lastMs)}, ${zoneName()}`;
+  const title = `${what}: ${span}`;
+  const spanY = frame.isNarrow ? 46 : 26;
+  const shortName = what.length > 34 ? `${what.slice(0, 33)}…` : what;
+  const titles = frame.isNarrow
+    ? [textAt(margin, 26, shortName, 'title'), textAt(margin, spanY, span, 'faint')]
+    : [textAt(margin, spanY, title, 'title')];
+  const present = new Set<string>(runs.map(kindOf));
+  const entries = [
+    ['wait', 'waited'] as const,
+    ...Object.entries(kinds).filter(([kind]) => present.has(kind)),
+    ...(acts.length === 0 ? [] : [['act', 'what people did'] as const]),
   ];
-  x += 84;
-  for (const [kind, text] of entries) {
-    const shape =
-      kind === 'missed'
-        ? cross(x + 7, legendY - 5)
-        : `<rect x="${x}" y="${legendY - 11}" width="14" height="12" rx="2" class="${kind}"/>`;
-    parts.push(shape, textAt(x + 20, text));
-    x += 44 + text.length * 7;
-  }
-  return parts;
+  let [x, y] = [margin as number, spanY + 26];
+  const parts = entries.flatMap(([kind, text]) => {
+    const entryPx = 44 + text.length * 7;
+    if (x > margin && x + entryPx > frame.width) [x, y] = [margin, y + legendHeight];
+    const at = x;
+    x += entryPx;
+    return [signOf(kind, at, y - 11), textAt(at + 20, y, text, 'faint')];
+  });
+  return { title, parts: [...titles, ...parts], bottom: y };
 }
 
-function textAt(x: number, text: string): string {
-  return `<text x="${x}" y="${legendY}" class="faint">${escaped(text)}</text>`;
+/** What the legend shows of a kind. */
+function signOf(kind: string, x: number, y: number): string {
+  if (kind === 'missed') return cross(x + 7, y + 6);
+  if (kind === 'act') return diamond(x + 7, y + 6);
+  const look = kind === 'wait' ? 'class="wait"' : `rx="2" class="${kind}"`;
+  return `<rect x="${x}" y="${y}" width="14" height="12" ${look}/>`;
 }
 
-function axis(x: number, label: string, day: string | null, bottom: number): string[] {
-  const at = x.toFixed(1);
+function textAt(x: number, y: number, text: string, look: string): string {
+  return `<text x="${x}" y="${y}" class="${look}">${escaped(text)}</text>`;
+}
+
+function axis(x: number, y: number, { label, day }: Tick, bottom: number, frame: Frame): string[] {
+  // A date is wider than the room that a tick at an edge may have.
+  const mid = Math.min(Math.max(x, margin + 34), frame.width - 34);
+  const text = (textX: number, textY: number, look: string, what: string) =>
+    `<text x="${textX.toFixed(1)}" y="${textY}" text-anchor="middle" class="${look}">` +
+    `${what}</text>`;
   return [
-    `<line x1="${at}" y1="${axisY + 4}" x2="${at}" y2="${bottom}" class="line"/>`,
-    `<text x="${at}" y="${axisY}" text-anchor="middle" class="faint tick">${label}</text>`,
-    ...(day === null
-      ? []
-      : [`<text x="${at}" y="${axisY - 14}" text-anchor="middle" class="tick">${day}</text>`]),
+    `<line x1="${x.toFixed(1)}" y1="${y + 4}" x2="${x.toFixed(1)}" y2="${bottom}" class="line"/>`,
+    text(label.length > 8 ? mid : x, y, 'faint tick', label),
+    ...(day === null ? [] : [text(mid, y - 14, 'tick', day)]),
   ];
 }
 
-function laneOf({ host, bars }: HostRows, top: number): string[] {
-  const y = top + lanePadding / 2 + rowHeight / 2 + 4;
-  const shown = host.length > 20 ? `${host.slice(0, 19)}…` : host;
+/** The host lanes while the lock was frozen, or when a person did something. */
+function bandOf({ atX, endX }: Mark, top: number, bottom: number): string {
+  const widthPx = endX === null ? 1 : endX - atX;
+  return (
+    `<rect x="${atX.toFixed(1)}" y="${top}" width="${widthPx.toFixed(1)}" ` +
+    `height="${bottom - top}" class="${endX === null ? 'moment' : 'band'}"/>`
+  );
+}
+
+interface Lane extends HostRows {
+  readonly marks: readonly Mark[];
+}
+
+function laneOf({ host, bars, marks }: Lane, top: number, frame: Frame): string[] {
+  const below = top + lanePadding / 2 + (frame.isNarrow ? hostHeight : 0);
+  const y = frame.isNarrow ? top + hostHeight : below + rowHeight / 2 + 4;
+  const mostChars = frame.isNarrow ? 40 : 20;
+  const shown = host.length > mostChars ? `${host.slice(0, mostChars - 1)}…` : host;
+  const name = `${escaped(shown)}<title>${escaped(host)}</title>`;
   return [
-    `<line x1="16" y1="${top}" x2="${right}" y2="${top}" class="line"/>`,
-    `<text x="16" y="${y}" class="host">${escaped(shown)}<title>${escaped(host)}</title></text>`,
-    ...bars.map((bar) => barOf(bar, top + lanePadding / 2 + bar.row * rowHeight)),
+    `<line x1="${margin}" y1="${top}" x2="${frame.right}" y2="${top}" class="line"/>`,
+    `<text x="${margin}" y="${y}" class="host">${name}</text>`,
+    ...marks.map((mark) => markOf(mark, below + mark.row * rowHeight)),
+    ...bars.map((bar) => barOf(bar, below + bar.row * rowHeight)),
   ];
 }
 
-function barOf(
-  { run, kind, beganX, acquiredX, endX, text, textX, anchor }: Bar,
-  top: number,
-): string {
+function markOf(mark: Mark, top: number): string {
+  const { act, atX, endX } = mark;
+  const y = top + (rowHeight - barHeight) / 2;
+  const title = `${act.name}: ${momentOf(Date.parse(act.at))}: ${actTextOf(act)}`;
+  return [
+    `<g class="act" data-act="${act.act}"><title>${escaped(title)}</title>`,
+    endX === null
+      ? diamond(atX, y + barHeight / 2)
+      : `<rect x="${atX.toFixed(1)}" y="${y}" width="${(endX - atX).toFixed(1)}" ` +
+        `height="${barHeight}" rx="2" class="act"/>`,
+    labelOf(mark, y, endX !== null && mark.textX > atX && mark.textX < endX),
+    '</g>',
+  ].join('');
+}
+
+function labelOf({ text, textX, anchor }: Bar | Mark, y: number, isInside: boolean): string {
+  if (text === '') return '';
+  return (
+    `<text x="${textX.toFixed(1)}" y="${y + 12}" text-anchor="${anchor}"` +
+    `${isInside ? ' class="inside"' : ''}>${escaped(text)}</text>`
+  );
+}
+
+function barOf(bar: Bar, top: number): string {
+  const { run, kind, beganX, acquiredX, endX, textX } = bar;
   const y = top + (rowHeight - barHeight) / 2;
   const rect = (from: number, to: number, look: string) =>
     `<rect x="${from.toFixed(1)}" y="${y}" ` +
@@ -175,10 +269,7 @@ function barOf(
     kind === 'missed'
       ? cross(endX, y + barHeight / 2)
       : rect(acquiredX, endX, `rx="2" class="${kind}"`),
-    text === ''
-      ? ''
-      : `<text x="${textX.toFixed(1)}" y="${y + 12}" text-anchor="${anchor}"` +
-        `${isInside ? ' class="inside"' : ''}>${escaped(text)}</text>`,
+    labelOf(bar, y, isInside),
     '</g>',
   ].join('');
 }
@@ -186,6 +277,12 @@ function barOf(
 function cross(x: number, y: number): string {
   const [a, b, c, d] = [x - 5, y - 5, x + 5, y + 5].map((part) => part.toFixed(1));
   return `<path d="M${a} ${b}L${c} ${d}M${c} ${b}L${a} ${d}" class="missed"/>`;
+}
+
+function diamond(x: number, y: number): string {
+  const [left, right, top, bottom] = [x - 6, x + 6, y - 6, y + 6].map((part) => part.toFixed(1));
+  const at = `M${x.toFixed(1)} ${top}L${right} ${y}L${x.toFixed(1)} ${bottom}L${left} ${y}Z`;
+  return `<path d="${at}" class="act"/>`;
 }
 
 function detailOf(run: PastRun): string {
@@ -197,81 +294,4 @@ function detailOf(run: PastRun): string {
   const began = momentOf(Date.parse(beganAt));
   const what = `${name}: ${label}, ${user}@${host}, pid ${pid}`;
   return `${what}: began ${began}, ${spans.join(', ')}: ${reasonOf(run)}`;
-}
-
-const style = `
-:root{color-scheme:light dark;--text:#1f2328;--back:#ffffff;--rule:#d1d9e0;--bad:#cf222e}
-@media(prefers-color-scheme:dark){:root{--text:#e6edf3;--back:#0d1117;--rule:#3d444d;--bad:#ff6a69}}
-body{margin:0 auto;max-width:1200px;padding:16px 0;background:var(--back);color:var(--text);
-font:14px/1.5 system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}
-h1{font-size:20px;margin:0 16px}
-p{margin:4px 16px 8px}
-.scroll{overflow-x:auto}
-svg.timeline{display:block;width:100%;min-width:1200px;height:auto}
-table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
-th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;
-border-top:1px solid var(--rule);overflow-wrap:break-word}
-th,td.when,td.span{white-space:nowrap;font-variant-numeric:tabular-nums}
-tr[data-kind=missed] td:last-child,
-tr[data-kind=lost] td:last-child{color:var(--bad);font-weight:600}
-@media(max-width:700px){
-thead{display:none}
-tr{display:flex;flex-wrap:wrap;gap:0 12px;padding:8px 0;border-top:1px solid var(--rule)}
-td{border:0;padding:0;min-width:0;overflow-wrap:anywhere}
-td:empty{display:none}
-td:nth-child(3),td:last-child{flex-basis:100%}
-td.span::before{content:attr(data-head) " ";opacity:.7}
-}
-`;
-
-const heads = ['Began', 'Lock', 'Who', 'Waited', 'Held', 'What became of it'];
-
-/** `summary`: one sentence about what is shown. */
-export function renderHtmlPage(
-  runs: readonly PastRun[],
-  name: string | null,
-  nowMs: number,
-  summary: string,
-): string {
-  const title = name === null ? 'History of all locks' : `History of ${name}`;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escaped(title)}</title>
-<style>${style}</style>
-</head>
-<body>
-<h1>${escaped(title)}</h1>
-<p>${escaped(summary)}</p>
-<div class="scroll">
-${renderTimeline(runs, name, nowMs)}</div>
-<table>
-<thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
-<tbody>
-${[...runs].reverse().map(rowOf).join('\n')}
-</tbody>
-</table>
-</body>
-</html>
-`;
-}
-
-function rowOf(run: PastRun): string {
-  const { name, beganAt, user, host, pid, label, waitMs, heldMs } = run;
-  const cells = [
-    ['when', momentOf(Date.parse(beganAt))],
-    ['', name],
-    ['', `${label}, ${user}@${host}, pid ${pid}`],
-    ['span', roughly(waitMs)],
-    ['span', heldMs === null ? '' : roughly(heldMs)],
-    ['', reasonOf(run)],
-  ];
-  const row = cells.map(
-    ([look = '', text = ''], at) =>
-      `<td class="${look}" data-head="${heads[at]}">${escaped(text)}</td>`,
-  );
-  return `<tr data-kind="${kindOf(run)}">${row.join('')}</tr>`;
 }

@@ -29,26 +29,39 @@ export interface Dashboard {
   readonly offset: number;
 }
 
-/** How many locks fit on a screen of so many rows, beside so many masters. */
-export function roomFor(masterCount: number, rows: number): number {
-  return Math.max(1, rows - masterCount - 5);
+/** On a screen with fewer columns, the holder of a lock stands below it. */
+const fewColumns = 60;
+
+/** How many locks fit on a screen of this size, beside so many masters. */
+export function roomFor(masterCount: number, columns: number, rows: number): number {
+  const room = rows - masterCount - 5;
+  return Math.max(1, columns < fewColumns ? Math.floor(room / 2) : room);
 }
 
 /** At most `rows` lines, none wider than `columns`. */
 export function renderDashboard(dashboard: Dashboard, columns: number, rows: number): TonedLine[] {
   const { masters, quorum, knownCount, offset, now } = dashboard;
-  const locks = inOrder(dashboard.locks).slice(offset, offset + roomFor(masters.length, rows));
+  const isNarrow = columns < fewColumns;
+  const room = roomFor(masters.length, columns, rows);
+  const locks = inOrder(dashboard.locks).slice(offset, offset + room);
   const waiting = dashboard.locks.reduce((sum, { queue }) => sum + queue.length, 0);
   const counts = `${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting`;
   const set = `${masters.length} masters, quorum ${quorum}`;
-  const title = `redlockctl top  ${set}  ${counts}  ${clockTime(now)}`;
+  const begin = isNarrow ? '' : `redlockctl top  ${set}  `;
+  const title = `${begin}${counts}  ${clockTime(now)}`;
   const answers = masters.map(({ name, answer }) =>
     'message' in answer ? [name, answer.message] : [name, `${answer.tripMs.toFixed(1)} ms`],
   );
+  const cells = locks.map((lock) => rowOf(lock, Math.floor(columns / 3), now.getTime()));
+  const beside = isNarrow ? narrowHead.length : head.length;
   const table = renderTable(
-    head,
-    locks.map((lock) => rowOf(lock, Math.floor(columns / 3), now.getTime())),
+    head.slice(0, beside),
+    cells.map((row) => row.slice(0, beside)),
   );
+  const belowOf = (at: number) => {
+    const [held, holder] = (cells[at] ?? []).slice(-2);
+    return isNarrow && holder ? [`    ${held ? `${held}: ` : ''}${holder}`] : [];
+  };
   const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
   const shown = `${offset + 1} to ${offset + locks.length} of ${knownCount}`;
   const hidden = `  ${shown}: arrows and page keys move (all: redlockctl list)`;
@@ -61,7 +74,11 @@ export function renderDashboard(dashboard: Dashboard, columns: number, rows: num
       .map((text, at): TonedLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
     { text: '', tone: 'plain' },
     { text: heading || 'no locks', tone: 'head' },
-    ...body.map((text, at): TonedLine => ({ text, tone: toneOf[locks[at]?.state ?? 'free'] })),
+    ...body.flatMap((line, at) =>
+      [line, ...belowOf(at)].map(
+        (text): TonedLine => ({ text, tone: toneOf[locks[at]?.state ?? 'free'] }),
+      ),
+    ),
     { text: '', tone: 'plain' },
     { text: `q quits${knownCount > locks.length ? hidden : ''}`, tone: 'dim' },
   ];
@@ -112,7 +129,8 @@ export function cut(text: string, columns: number): string {
   return kept;
 }
 
-const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAIT', 'FOR', 'HOLDER'];
+const narrowHead = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAIT'];
+const head = [...narrowHead, 'FOR', 'HOLDER'];
 
 function rowOf(
   { name, state, masters, sharing, slots, holders, remainingMs, queue, freeze }: LockState,

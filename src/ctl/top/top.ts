@@ -121,7 +121,7 @@ export async function top({
   );
   let offset = 0;
   let masters: MasterLine[] | null = [];
-  const room = () => roomFor(query.observers.length, screen.rows);
+  const room = () => roomFor(query.observers.length, screen.columns, screen.rows);
   const draw = (lines: readonly MasterLine[]) => {
     const { locks, knownCount } = watch;
     offset = Math.max(0, Math.min(offset, locks.length - room()));

@@ -114,6 +114,31 @@ it('a holder, its votes, its time, and how long the first waits', () => {
   );
 });
 
+it('on a narrow screen the holder stands below its lock', () => {
+  const value =
+    't {"host":"web1","pid":4711,"user":"ops",' +
+    '"since":"1969-12-31T23:57:00.000Z","label":"deploy.sh"}';
+  const locks = [lock('a', [value, value, value]), lock('b', [null, null, null], 1)];
+  expect(texts(locks, 40)).toEqual([
+    expect.stringMatching(/^2 locks, 1 waiting {2}\d\d:\d\d:\d\d$/),
+    ...masters.map(({ name }) => expect.stringContaining(name)),
+    '',
+    'NAME  STATE  VOTES  LEFT  WAIT',
+    'b     free   0/3          1, 1m5s',
+    'a     held   3/3    20s',
+    '    3m: deploy.sh ops@web1 4711',
+    '',
+    'q quits',
+  ]);
+  const many = texts(
+    Array.from({ length: 100 }, (_, at) => lock(`n${at}`, [value, value, value])),
+    40,
+  );
+  expect(many).toHaveLength(24);
+  expect(many.filter((line) => line.startsWith('n'))).toHaveLength(8);
+  expect(many.at(-1)).toMatch(/^q quits {2}1 to 8 of 100: /);
+});
+
 it('a holder whose run has ended', () => {
   const value =
     't {"host":"web1","pid":4711,"user":"ops",' +

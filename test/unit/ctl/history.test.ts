@@ -1,10 +1,11 @@
 // The sentence for each end of a run, the ticks of the axis, and large histories.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { renderHtmlPage } from '../../../src/ctl/history/page.ts';
 import type { PastRun } from '../../../src/ctl/history/run-history.ts';
 import { kindOf, reasonOf } from '../../../src/ctl/history/run-text.ts';
-import { renderHtmlPage, renderTimeline } from '../../../src/ctl/history/timeline.ts';
-import { hostRowsOf, scaleOf } from '../../../src/ctl/history/timeline-layout.ts';
+import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
+import { frames, hostRowsOf, scaleOf } from '../../../src/ctl/history/timeline-layout.ts';
 import { generous } from '../../servers/patience.ts';
 
 const zone = process.env.TZ;
@@ -86,6 +87,8 @@ it.each([
   expect([kindOf(ended), reasonOf(ended)]).toEqual([kind, reason]);
 });
 
+const hundreds = { left: 100, right: 1_100, mostTicks: 12 };
+
 describe('ticks', () => {
   it.each([
     ['2026-11-21T01:00:00Z', '2026-11-21T01:00:08Z', '02:00:00', 1_000],
@@ -94,7 +97,7 @@ describe('ticks', () => {
     ['2026-10-24T10:00:00Z', '2026-10-26T10:00:00Z', '12:00', 6 * 3_600_000],
     ['2026-11-01T10:00:00Z', '2026-11-30T10:00:00Z', '2026-11-07', 7 * 86_400_000],
   ])('from %s to %s: the first at %s, every %i ms, few of them', (from, to, first, everyMs) => {
-    const { ticks, x } = scaleOf(Date.parse(from), Date.parse(to), 100, 1_100);
+    const { ticks, x } = scaleOf(Date.parse(from), Date.parse(to), hundreds);
     expect(ticks[0]?.label).toBe(first);
     expect(ticks[0]?.day ?? first).toMatch(/^2026-/);
     expect((ticks[1]?.at ?? 0) - (ticks[0]?.at ?? 0)).toBe(everyMs);
@@ -114,19 +117,21 @@ describe('50,000 runs', () => {
   const countOf = (text: string) => text.split('<g class="run"').length - 1;
 
   it('are one picture and one page', { timeout: generous(120_000) }, () => {
-    expect(countOf(renderTimeline(runs, 'a', nowMs))).toBe(count);
-    expect(countOf(renderHtmlPage(runs, null, nowMs, ''))).toBe(count);
+    const shown = { runs, acts: [], standing: new Set<string>(), name: null, nowMs };
+    expect(countOf(renderTimeline({ ...shown, name: 'a' }, frames.wide))).toBe(count);
+    // The last hundred stand in the narrow picture too.
+    expect(countOf(renderHtmlPage(shown, ''))).toBe(count + 100);
   });
 
   it('of as many hosts have a lane each, in linear time', {
     timeout: generous(30_000),
   }, () => {
     const hosts = runs.map((one, index) => ({ ...one, host: `web${index}` }));
-    const scale = scaleOf(startMs, nowMs, 0, 100);
+    const scale = scaleOf(startMs, nowMs, hundreds);
     expect(hostRowsOf(hosts, scale, nowMs, true)).toHaveLength(count);
   });
 });
 
 it('an axis of many thousand years has few ticks', () => {
-  expect(scaleOf(0, 8.64e15, 0, 100).ticks.length).toBeLessThanOrEqual(13);
+  expect(scaleOf(0, 8.64e15, hundreds).ticks.length).toBeLessThanOrEqual(13);
 });
