@@ -184,24 +184,26 @@ export function contentionOf(
 }
 
 /**
- * Whether no more than a minority agrees on the holder or, for a claim that is not in the queue
- * yet, on the time of day. Then it is worth waiting for the other answers. Not where a master has
+ * Whether a round that is refused goes on for the answers of the other masters: that of a waiter,
+ * which asks again only in a while, and would have to roll back what is not answered; and one in
+ * which no more than a minority agrees on the holder or on the time of day. Not where a master has
  * granted: contenders have split the vote then, and the round should end soon.
  */
-export function isDisputed(
+export function awaitsOthers(
   votes: readonly AcquireReply[],
   masterCount: number,
   isInQueue: boolean,
 ): boolean {
   const minority = masterCount - quorumOf(masterCount);
   if (votes.some(({ kind }) => kind === 'granted')) return false;
+  if (isInQueue) return true;
   const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
   const holders = refusals.map(({ holder }) => holder);
   if (mostCommon(holders, minority + 1) === null) return true;
   const times = refusals.map(({ masterTimeUs }) => masterTimeUs);
   const arrivalUs = median(times);
   const agreed = times.filter((timeUs) => Math.abs(timeUs - arrivalUs) <= togetherUs);
-  return !isInQueue && agreed.length <= minority;
+  return agreed.length <= minority;
 }
 
 /** The valid slots among them, each once, without the one that was asked for and refused. */

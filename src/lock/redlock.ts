@@ -9,10 +9,10 @@ import { completed, lagging } from './failures.ts';
 import type { Clock, Master, Report } from './ports.ts';
 import {
   acquireVerdictOf,
+  awaitsOthers,
   contentionOf,
   extendVerdictOf,
   fenceOf,
-  isDisputed,
   missingIn,
   quorumOf,
   replacedByIn,
@@ -82,7 +82,7 @@ export class Redlock {
     // the waiters behind us would otherwise wait until we are forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;
-    const stragglers = this.#set.stragglers();
+    const slow = this.#set.slow();
     const onRefusal = (master: Master) => {
       if (hasWon && claim.waiter) void master.dequeue(claim);
       else refusers.add(master);
@@ -90,7 +90,7 @@ export class Redlock {
     const { votes, withdraw } = await this.#set.ask<AcquireReply>({
       masters: this.#set.masters,
       ask: (master, withdrawn) => master.acquire(claim, withdrawn),
-      isCertain: (replies) => this.#isEnough(replies, claim, stragglers),
+      isCertain: (replies) => this.#isEnough(replies, claim, slow),
       onVote: (master, { kind }) => kind === 'refused' && onRefusal(master),
       cancelled: aborted,
     });
@@ -210,17 +210,17 @@ export class Redlock {
     await Promise.all(this.#releasing);
   }
 
-  /** Where refusals contradict one another, waits for all masters that are no stragglers. */
+  /** A refused round may go on (awaitsOthers), but not for masters that are slow. */
   #isEnough(
     replies: ReadonlyMap<Master, AcquireReply>,
     { waiter }: Claim,
-    stragglers: readonly Master[],
+    slow: readonly Master[],
   ): boolean {
     const verdict = acquireVerdictOf(replies.values(), this.masterCount);
     if (verdict !== 'busy') return verdict !== 'undecided';
-    if (!isDisputed([...replies.values()], this.masterCount, waiter !== null)) return true;
+    if (!awaitsOthers([...replies.values()], this.masterCount, waiter !== null)) return true;
     const { masters } = this.#set;
-    return masters.every((master) => replies.has(master) || stragglers.includes(master));
+    return masters.every((master) => replies.has(master) || slow.includes(master));
   }
 
   /** Raises the counters of a quorum to our number, by an extension; null: too few, or too late. */

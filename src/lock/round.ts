@@ -77,6 +77,8 @@ export interface Round<Peer, Vote> {
   readonly withdraw: () => void;
 }
 
+/** The reason of signals whose reason nothing reads: without one, Node makes a whole error. */
+const over = 'over';
 /** The number of parts of the deadline: see `sleepAwake`. */
 const partCount = 10;
 
@@ -105,6 +107,11 @@ export class MasterSet<Peer extends Named> {
   /** The masters that owe an answer to a round which ended without them. */
   stragglers(): readonly Peer[] {
     return [...this.#stragglers];
+  }
+
+  /** Those, and the masters that fail at present: an answer of theirs may take long. */
+  slow(): readonly Peer[] {
+    return [...this.#stragglers, ...this.#failing.keys()];
   }
 
   /** The masters that fail at present, in their order, each with its most telling failure. */
@@ -140,10 +147,10 @@ export class MasterSet<Peer extends Named> {
         if (hasEnded) return;
         hasEnded = true;
         cancelled?.removeEventListener('abort', cancel);
-        resolve({ votes: inOrderOf(masters, votes), withdraw: () => withdrawn.abort() });
+        resolve({ votes: inOrderOf(masters, votes), withdraw: () => withdrawn.abort(over) });
       };
       const cancel = () => {
-        withdrawn.abort();
+        withdrawn.abort(over);
         end();
       };
       cancelled?.addEventListener('abort', cancel, { once: true });
@@ -158,7 +165,7 @@ export class MasterSet<Peer extends Named> {
         tell(master, vote);
         if (votes.has(master)) return;
         votes.set(master, vote);
-        if (votes.size === masters.length) isOver.abort();
+        if (votes.size === masters.length) isOver.abort(over);
         if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
       };
       for (const master of masters) {
@@ -168,13 +175,13 @@ export class MasterSet<Peer extends Named> {
       }
       void sleepAwake(this.#clock, this.#masterTimeoutMs, isOver.signal).then(() => {
         if (votes.size === masters.length) return;
-        withdrawn.abort();
+        withdrawn.abort(over);
         const mute = masters.filter((master) => !votes.has(master));
         const failure = noAnswer(this.#masterTimeoutMs);
         // First all votes, then the callbacks: a round that ends here must have every vote.
         for (const master of mute) votes.set(master, failure);
         for (const master of mute) tell(master, failure);
-        isOver.abort();
+        isOver.abort(over);
         end();
       });
     });

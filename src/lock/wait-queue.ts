@@ -48,7 +48,7 @@ export class Subscriptions {
           if ('kind' in subscription) return;
           if (subscriptions.#isClosed) return subscription.close();
           subscriptions.#subscriptions.add(subscription);
-          if (subscriptions.#subscriptions.size >= subscriptions.#quorum) enough.abort();
+          if (subscriptions.#subscriptions.size >= subscriptions.#quorum) enough.abort('enough');
         });
     }
     await clock.sleep(atMostMs, enough.signal);
@@ -99,7 +99,7 @@ export class Subscriptions {
     if (isDue()) return;
     const due = new AbortController();
     const look = () => {
-      if (isDue() || aborted.aborted) due.abort();
+      if (isDue() || aborted.aborted) due.abort('due');
     };
     this.#onWakeUp.add(look);
     aborted.addEventListener('abort', look, { once: true });

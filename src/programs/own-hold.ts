@@ -16,6 +16,8 @@ export class OwnHold implements Onlooker {
   readonly #host: string;
   readonly #warn: (line: string) => void;
   #isTold = false;
+  /** The last holder; it is told again at each poll. */
+  #holder = '';
 
   /** `host`: ours. */
   constructor(names: readonly string[], host: string, warn: (line: string) => void) {
@@ -25,7 +27,8 @@ export class OwnHold implements Onlooker {
   }
 
   see(event: RunEvent): void {
-    if (event.kind !== 'waiting' || this.#isTold) return;
+    if (event.kind !== 'waiting' || this.#isTold || event.holder === this.#holder) return;
+    this.#holder = event.holder;
     const line = lineOf(this.#names, event.holder, this.#host);
     if (line !== null) this.#warn(line);
     this.#isTold = line !== null;

@@ -94,6 +94,8 @@ export class ServerRegistry {
   #onMark: (() => void)[] = [];
   readonly #masterOf = new Map<string, string>();
   readonly #known = new Map<string, Known>();
+  /** What each master was last admitted with: each reply asks again. */
+  readonly #admitted = new Map<string, ServerIdentity>();
 
   /** Adds a master to the list: of its length a quorum is counted. */
   list(master: string): void {
@@ -117,6 +119,13 @@ export class ServerRegistry {
 
   /** Registers a server. Returns why it may not vote, or null if it may. */
   admit(master: string, identity: ServerIdentity): Failed | null {
+    if (this.#admitted.get(master) === identity) return null;
+    const objection = this.#objectionTo(master, identity);
+    if (objection === null) this.#admitted.set(master, identity);
+    return objection;
+  }
+
+  #objectionTo(master: string, identity: ServerIdentity): Failed | null {
     const kind = kindOfFacts(identity);
     const known = this.#known.get(master);
     if (kind === replica && known !== undefined) {

@@ -375,6 +375,33 @@ describe('found by the simulator', () => {
     expect(stage.server(0).redis.waits('winner')).toBe(false);
   });
 
+  it('a poll that is refused is one script on each master', async () => {
+    const stage = new Stage();
+    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
+    const { record } = stage.program('waiter', { waitMs: 60_000 });
+    await stage.pass(1_000);
+    const counts = () => record.endpoints.map(({ scriptCount }) => scriptCount);
+    const before = counts();
+    await stage.pass(10_000);
+    for (const [index, count] of counts().entries()) {
+      expect(count - (before[index] ?? 0)).toBeGreaterThanOrEqual(9);
+      expect(count - (before[index] ?? 0)).toBeLessThanOrEqual(12);
+    }
+  });
+
+  it('a poll waits for a frozen master once', async () => {
+    const stage = new Stage({ masterTimeoutMs: 800 });
+    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
+    const { record } = stage.program('waiter', { waitMs: 60_000 });
+    await stage.pass(3_000);
+    stage.server(2).freeze();
+    await stage.pass(2_000);
+    const countOfFirst = () => record.endpoints[0]?.scriptCount ?? 0;
+    const before = countOfFirst();
+    await stage.pass(10_000);
+    expect(countOfFirst() - before).toBeGreaterThanOrEqual(9);
+  });
+
   it('slots held by a bare quorum each: the first waiter asks less and less often', async () => {
     const stage = new Stage();
     const put = (index: number, slot: number) =>

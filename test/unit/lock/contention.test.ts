@@ -2,7 +2,7 @@
 // suite and the simulator have the others.
 
 import { describe, expect, it } from 'vitest';
-import { contentionOf, isDisputed } from '../../../src/lock/quorum.ts';
+import { awaitsOthers, contentionOf } from '../../../src/lock/quorum.ts';
 import { type AcquireReply, alone, type Refused } from '../../../src/lock/types.ts';
 
 const refused = (supersededBy?: string): Refused => ({
@@ -75,8 +75,8 @@ describe('the holder that is told', () => {
   });
 });
 
-describe('refusals are disputed', () => {
-  it.each<[isDisputed: boolean, masterCount: number, votes: AcquireReply[]]>([
+describe('a refused round goes on', () => {
+  it.each<[awaitsOthers: boolean, masterCount: number, votes: AcquireReply[]]>([
     [false, 1, [by('a')]],
     [false, 3, [by('a'), by('a')]],
     [false, 3, [by('a'), by('a'), by('b')]],
@@ -92,11 +92,11 @@ describe('refusals are disputed', () => {
     [false, 5, [failed, by('a'), by('a'), by('a')]],
     [true, 5, [failed, by('b'), by('a'), by('a')]],
   ])('%j of %j: %j', (expected, masterCount, votes) => {
-    expect(isDisputed(votes, masterCount, false)).toBe(expected);
+    expect(awaitsOthers(votes, masterCount, false)).toBe(expected);
   });
 
-  it('about the time of day only where no place has been taken', () => {
-    expect(isDisputed([by('a', 0), by('a', 1_000)], 3, true)).toBe(false);
-    expect(isDisputed([by('a'), by('b')], 3, true)).toBe(true);
+  it('for a waiter, unless the vote is split', () => {
+    expect(awaitsOthers([by('a'), by('a')], 3, true)).toBe(true);
+    expect(awaitsOthers([by('a'), by('a'), granted], 5, true)).toBe(false);
   });
 });

@@ -63,6 +63,22 @@ it('gives the votes in the order of the masters, whichever answered first', asyn
   expect([...votes.values()]).toEqual(['a, last', 'b', 'c'].map(failing));
 });
 
+it('knows the masters that owe an answer or have failed', async () => {
+  const set = setOf(20);
+  const asks: Ask[] = [
+    () => new Promise<never>(() => {}),
+    async () => ({ kind: 'failed', cause: 'connection', message: 'refused' }),
+    yes,
+  ];
+  await set.ask<Vote>({
+    ask: (master) => (asks[masters.indexOf(master)] as Ask)(master),
+    isCertain: () => false,
+  });
+  expect(new Set(set.slow().map(({ name }) => name))).toEqual(new Set(['a', 'b']));
+  await set.ask<Vote>({ masters: masters.slice(1), ask: yes, isCertain: () => false });
+  expect(set.slow().map(({ name }) => name)).not.toContain('b');
+});
+
 describe('the deadline', () => {
   it('passes in one part after another, and a mute master has failed then', async () => {
     const mute = () => new Promise<never>(() => {});
