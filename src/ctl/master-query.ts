@@ -3,6 +3,7 @@
 // frozen master costs one time-out, and not one for each of ten thousand locks. The total time and
 // the amount that one master may take are bounded as well.
 
+import { sleepAwake } from '../lock/awake.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { failed, isFailed } from '../redis/errors.ts';
@@ -277,9 +278,9 @@ export class MasterQuery {
     const spentMs = this.#spentMs.get(observer) ?? 0;
     const askedAt = this.#clock.now();
     const answered = new AbortController();
-    const late = this.#clock
-      .sleep(timeoutMs, answered.signal)
-      .then(() => failed('timeout', `no answer within ${timeoutMs} ms`));
+    const late = sleepAwake(this.#clock, timeoutMs, answered.signal).then(() =>
+      failed('timeout', `no answer within ${timeoutMs} ms`),
+    );
     const answer =
       spentMs < totalMs
         ? await Promise.race([question(observer), late])

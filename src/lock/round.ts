@@ -3,6 +3,7 @@
 // straggler grants has to be used or rolled back. An extension also shows whether a
 // master's clock has jumped.
 
+import { sleepAwake } from './awake.ts';
 import { moreTelling } from './failures.ts';
 import type { Clock, Report } from './ports.ts';
 import { driftMsOf, usualDriftFactor } from './quorum.ts';
@@ -79,8 +80,6 @@ export interface Round<Peer, Vote> {
 
 /** The reason of signals whose reason nothing reads: without one, Node makes a whole error. */
 const over = 'over';
-/** The number of parts of the deadline: see `sleepAwake`. */
-const partCount = 10;
 
 /**
  * The masters, with the knowledge of which owe answers and which fail. Reports a master once when
@@ -252,19 +251,6 @@ async function asked<Vote>(ask: () => Promise<Vote | Failed>): Promise<Vote | Fa
       .replace(/\p{Cc}+/gu, ' ');
     return { kind: 'failed', cause: 'reply', message: `could not be asked: ${line}` };
   }
-}
-
-/**
- * Sleeps for so long in parts, and counts only the time that this process was awake: a part that
- * takes longer, because the machine is too busy, counts as one part all the same. Between two parts
- * the answers that have arrived are read, so that a master whose answer is unread does not count as
- * mute. The last part, of 1 ms, is there for that alone.
- */
-async function sleepAwake(clock: Clock, durationMs: number, cancelled: AbortSignal): Promise<void> {
-  for (let part = 0; part < partCount && !cancelled.aborted; part += 1) {
-    await clock.sleep(durationMs / partCount, cancelled);
-  }
-  await clock.sleep(1, cancelled);
 }
 
 function noAnswer(masterTimeoutMs: number): Failed {

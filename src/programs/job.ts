@@ -189,6 +189,7 @@ class Job {
       config: { stopSignal, graceMs, slackMs: marginMs / 4 },
       marginMs,
       libc,
+      clock: this.#clock,
       readingsNow,
       onRestart: (how) => this.#tell({ kind: 'guard-restarted', how }),
       onStopping: () => this.#post({ kind: 'lost', reason: 'suspended' }),

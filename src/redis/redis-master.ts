@@ -33,7 +33,7 @@ export interface RedisMasterSettings extends DoubtSettings {
 }
 
 /** How long a connection may owe an answer until it is given up; doubled until one comes. */
-const patienceMs = { least: 1_000, most: 30_000 };
+const patienceMs = { least: 1_000, most: 32_000 };
 const always = new AbortController().signal;
 
 /** What this master may hold for us of one value, from the request on until it is released. */
@@ -71,7 +71,7 @@ export class RedisMaster implements Master {
     this.name = origin.name;
     this.#origin = origin;
     this.#settings = settings;
-    this.#subscriber = new Subscriber(origin);
+    this.#subscriber = new Subscriber(origin, clock);
     this.#calls = callsOf(settings.protocol);
     this.#registry = registry;
     this.#clock = clock;
@@ -263,7 +263,7 @@ export class RedisMaster implements Master {
   /** Gives up a connection that owes an answer for too long; keeps it for the releases on it. */
   #giveUpIfSilent(): void {
     const connection = this.#connection;
-    if (!connection?.isOpen || connection.silentMs <= this.#patienceMs) return;
+    if (!connection?.isOpen || connection.silentMs < this.#patienceMs) return;
     this.#connection = null;
     this.#settle(connection, undefined);
     this.#patienceMs = Math.min(this.#patienceMs * 2, patienceMs.most);

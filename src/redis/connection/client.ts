@@ -5,6 +5,8 @@
 // seen here.
 
 import { Redis } from 'ioredis';
+import { sleepAwake } from '../../lock/awake.ts';
+import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress, PasswordSource } from '../address.ts';
 import {
@@ -18,8 +20,11 @@ import {
 import { speaksPlain } from './plain-server.ts';
 import { ReplyGuard } from './reply-guard.ts';
 
-/** A silent host delays a connection by no more than this; a refused connection fails at once. */
-const connectTimeoutMs = 2_000;
+/**
+ * A silent host may take so long to connect, to log us in, or to name a primary. A refused
+ * connection fails at once.
+ */
+const limitMs = 2_000;
 
 /**
  * The client of another program, of any version of ioredis. A duplicate keeps its host, its login,
@@ -60,7 +65,7 @@ const mostLoginReplies = 10;
 
 const safe = {
   lazyConnect: true,
-  connectTimeout: connectTimeoutMs,
+  connectTimeout: 0, // See inTime().
   retryStrategy: null,
   maxRetriesPerRequest: 0,
   enableOfflineQueue: false,
@@ -75,6 +80,7 @@ const safe = {
  * them or read replies differently.
  */
 const plain = {
+  connectTimeout: limitMs, // It may have to ask sentinels first, each with this limit.
   db: 0,
   keyPrefix: '',
   monitor: false,
@@ -93,6 +99,7 @@ export interface OpenOptions {
   readonly mostBytes: number;
   /** Whether it logs in anew when a password ends; not on a connection that only subscribes. */
   readonly isRenewing: boolean;
+  readonly clock: Clock;
 }
 
 /** A client that is lent has its own. */
@@ -101,7 +108,7 @@ const noSecret: Pick<MasterAddress, 'passwordSource' | 'password'> = {};
 /** Connects and logs in. Never rejects. */
 export async function openClient(
   origin: Origin,
-  { mostBytes, isRenewing }: OpenOptions,
+  { mostBytes, isRenewing, clock }: OpenOptions,
 ): Promise<OpenedClient | Failed> {
   const isDuplicate = 'duplicate' in origin;
   const { passwordSource: source, password } = isDuplicate ? noSecret : origin;
@@ -137,7 +144,7 @@ export async function openClient(
   let isLoginIdle = false;
   const call: Call = (command, ...args) => ask(() => client.call(command, ...args));
   const enter = (password: string | undefined) =>
-    inTime(client, [
+    allEntered(client, clock, [
       // A duplicate logs in by itself.
       isDuplicate || password === undefined
         ? null
@@ -149,12 +156,13 @@ export async function openClient(
     ]);
   const connected = new AbortController();
   if (!isDuplicate && origin.tls)
-    void speaksPlain(origin, connected.signal).then((isPlain) => {
+    void speaksPlain(origin, clock, connected.signal).then((isPlain) => {
       isPlainServer = isPlain;
       if (isPlain && client.status !== 'end') client.disconnect();
     });
   try {
-    await verifying(() => client.connect());
+    const connecting = verifying(() => client.connect());
+    await (isDuplicate ? connecting : inTime(client, clock, connecting));
     isConnected = true;
     connected.abort();
     if (source === undefined) await enter(given);
@@ -169,20 +177,32 @@ export async function openClient(
   }
 }
 
+/** Ends the connection where this takes longer than the limit; what is awaited rejects then. */
+export async function inTime<Result>(
+  client: Redis,
+  clock: Clock,
+  awaited: Promise<Result>,
+): Promise<Result> {
+  const over = new AbortController();
+  void sleepAwake(clock, limitMs, over.signal).then(() => {
+    const late = Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' });
+    if (!over.signal.aborted) client.stream.destroy(late);
+  });
+  return awaited.finally(() => over.abort());
+}
+
 /**
  * Waits for these answers before the first long command: on one of a client that is not logged in,
  * a server closes the connection, perhaps before its refusal is read. Rejects with the first
  * refusal.
  */
-async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)[]): Promise<void> {
+async function allEntered(
+  client: Redis,
+  clock: Clock,
+  answers: readonly (Promise<unknown> | null)[],
+): Promise<void> {
   if (answers.every((answer) => answer === null)) return;
-  const timeout = setTimeout(
-    () =>
-      client.stream.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })),
-    connectTimeoutMs,
-  );
-  const settled = await Promise.allSettled(answers);
-  clearTimeout(timeout);
+  const settled = await inTime(client, clock, Promise.allSettled(answers));
   const refused = settled.find((one) => one.status === 'rejected');
   if (refused) throw refused.reason;
 }

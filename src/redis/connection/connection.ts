@@ -5,6 +5,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { sleepAwake } from '../../lock/awake.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { bytesOf } from '../../text/foreign-text.ts';
@@ -21,6 +22,9 @@ import { openMaster } from './sentinels.ts';
 
 /** How a server refuses any request: not logged in, protected mode, no room for another client. */
 const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients|unauthenticated/;
+
+/** The first step in which the silence of a server is measured. */
+const leastSilenceMs = 1_000;
 
 /** How a new connection meets its server. */
 export interface Meeting {
@@ -51,8 +55,10 @@ export class Connection {
   readonly isLoginIdle: boolean;
   readonly #client: Redis;
   readonly #clock: Clock;
-  /** When each unanswered request was sent, in the order of the requests and of the answers. */
-  readonly #unanswered: number[] = [];
+  #unansweredCount = 0;
+  #silentMs = 0;
+  /** Aborts with the next answer. */
+  #silence: AbortController | null = null;
   readonly #ask: OpenedClient['ask'];
   readonly #whyFailed: OpenedClient['whyFailed'];
   #rejection: Failed | null = null;
@@ -83,7 +89,7 @@ export class Connection {
     clock: Clock,
     { mostBytes, ...questions }: Meeting,
   ): Promise<Connection | Failed> {
-    const opened = await openMaster(origin, { mostBytes, isRenewing: true });
+    const opened = await openMaster(origin, { mostBytes, isRenewing: true, clock });
     return isFailed(opened)
       ? opened
       : new Connection(opened, clock, { ...questions, name: origin.name });
@@ -103,10 +109,12 @@ export class Connection {
     return !this.#isClosed && this.#client.status === 'ready';
   }
 
-  /** For how many ms the oldest unanswered request has been waiting; 0 when there is none. */
+  /**
+   * For how many ms in which this process ran the server has owed an answer and sent none. In
+   * steps: one second, and then each time twice as long as before.
+   */
   get silentMs(): number {
-    const [oldest] = this.#unanswered;
-    return oldest === undefined ? 0 : this.#clock.now() - oldest;
+    return this.#silentMs;
   }
 
   /**
@@ -146,7 +154,7 @@ export class Connection {
    * must not overtake.
    */
   giveUp(): void {
-    if (this.#unanswered.length === 0) this.close();
+    if (this.#unansweredCount === 0) this.close();
   }
 
   /** Ends the connection after everything sent so far has been passed to the kernel. */
@@ -233,7 +241,8 @@ export class Connection {
   }
 
   async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
-    this.#unanswered.push(this.#clock.now());
+    this.#unansweredCount += 1;
+    if (this.#silence === null) void this.#countSilence();
     try {
       const reply = await this.#ask(command);
       // A map of RESP3 is never an answer, and may look like a Failed.
@@ -243,7 +252,23 @@ export class Connection {
     } catch (error) {
       return this.#failedBy(error);
     } finally {
-      this.#unanswered.shift();
+      this.#unansweredCount -= 1;
+      this.#silence?.abort('answered'); // By itself it would make an error with a stack.
+      this.#silence = null;
+      this.#silentMs = 0;
+      if (this.#unansweredCount > 0) void this.#countSilence();
+    }
+  }
+
+  /** Until the next answer. */
+  async #countSilence(): Promise<void> {
+    const silence = new AbortController();
+    this.#silence = silence;
+    for (;;) {
+      const ms = Math.max(leastSilenceMs, this.#silentMs);
+      await sleepAwake(this.#clock, ms, silence.signal);
+      if (silence.signal.aborted) return;
+      this.#silentMs += ms;
     }
   }
 

@@ -3,30 +3,29 @@
 // that a wrong scheme would look like a network that drops packets. No secret is sent.
 
 import { connect } from 'node:net';
+import { sleepAwake } from '../../lock/awake.ts';
+import type { Clock } from '../../lock/ports.ts';
 import type { MasterAddress } from '../address.ts';
 
 /** A server that speaks TLS has answered by then, as a rule; a look more does no harm. */
 const patientMs = 400;
 
 /** Asks only when `over` has not aborted for so long. Resolves with false when it does. */
-export function speaksPlain({ host, port }: MasterAddress, over: AbortSignal): Promise<boolean> {
-  if (host === undefined || port === undefined) return Promise.resolve(false);
+export async function speaksPlain(
+  { host, port }: MasterAddress,
+  clock: Clock,
+  over: AbortSignal,
+): Promise<boolean> {
+  if (host === undefined || port === undefined) return false;
+  await sleepAwake(clock, patientMs, over);
+  if (over.aborted) return false;
   return new Promise((resolve) => {
-    let ask = () => {};
-    const timer = setTimeout(() => ask(), patientMs);
-    const end = (isPlain: boolean) => {
-      clearTimeout(timer);
-      resolve(isPlain);
-    };
-    over.addEventListener('abort', () => end(false), { once: true });
-    ask = () => {
-      const socket = connect({ host, port, signal: over }, () => socket.write('PING\r\n'));
-      socket.on('error', () => end(false));
-      socket.on('close', () => end(false));
-      socket.once('data', (bytes: Buffer) => {
-        end(/^(\+PONG|-[A-Z]+ )/.test(bytes.toString('latin1', 0, 40)));
-        socket.destroy();
-      });
-    };
+    const socket = connect({ host, port, signal: over }, () => socket.write('PING\r\n'));
+    socket.on('error', () => resolve(false));
+    socket.on('close', () => resolve(false));
+    socket.once('data', (bytes: Buffer) => {
+      resolve(/^(\+PONG|-[A-Z]+ )/.test(bytes.toString('latin1', 0, 40)));
+      socket.destroy();
+    });
   });
 }

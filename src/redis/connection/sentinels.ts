@@ -5,21 +5,20 @@
 // of those that are configured names counts: one that is cut off may name the old primary.
 // See https://redis.io/docs/latest/develop/reference/sentinel-clients/
 
+import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import { failureLine } from '../../text/lines.ts';
 import type { MasterAddress, SentinelHost } from '../address.ts';
 import { failed, isFailed } from '../errors.ts';
 import {
+  inTime,
   mostBytes,
   type OpenedClient,
   type OpenOptions,
   type Origin,
   openClient,
 } from './client.ts';
-
-/** How long one sentinel may take to answer. */
-const answerMs = 2_000;
 
 /** As openClient, and for a primary behind sentinels a connection to it, wherever it is now. */
 export async function openMaster(
@@ -28,14 +27,16 @@ export async function openMaster(
 ): Promise<OpenedClient | Failed> {
   if ('duplicate' in origin || origin.sentinels === undefined) return openClient(origin, options);
   const { sentinels, ...login } = origin;
-  const position = await findPrimary(origin, sentinels.hosts, sentinels.primary);
+  const position = await findPrimary(origin, sentinels.hosts, sentinels.primary, options.clock);
   if (isFailed(position)) return position;
   const opened = await openClient({ ...login, ...position }, options);
   const which = `its primary ${shown(position)}`;
   if (isFailed(opened)) return about(which, opened);
-  const role = await opened.ask(() => opened.client.call('ROLE')).catch(() => null);
+  const { client, ask } = opened;
+  const asking = ask(() => client.call('ROLE')).catch(() => null);
+  const role = await inTime(client, options.clock, asking);
   if (!Array.isArray(role) || role[0] !== 'slave') return opened;
-  opened.client.disconnect();
+  client.disconnect();
   const failure = failed('connection', `${which}: is a replica now: a failover is under way`);
   return { ...failure, advice: 'wait until it is over' };
 }
@@ -50,12 +51,13 @@ function findPrimary(
   origin: MasterAddress,
   hosts: readonly SentinelHost[],
   primary: string,
+  clock: Clock,
 ): Promise<SentinelHost | Failed> {
   return new Promise((resolve) => {
     const named = new Map<string, { readonly position: SentinelHost; readonly count: number }>();
     const failures: Failed[] = [];
     for (const host of hosts) {
-      void askOne(origin, host, primary).then((answer) => {
+      void askOne(origin, host, primary, clock).then((answer) => {
         if (isFailed(answer)) {
           failures.push(about(shown(host), answer));
         } else {
@@ -104,10 +106,11 @@ async function askOne(
   origin: MasterAddress,
   host: SentinelHost,
   primary: string,
+  clock: Clock,
 ): Promise<SentinelHost | Failed> {
   const { tls, username, password, passwordSource } = origin;
   const sentinel = { name: shown(host), ...host, db: 0, ...(tls ? { tls } : {}) };
-  const reply = await ask(sentinel, primary);
+  const reply = await ask(sentinel, primary, clock);
   const wantsLogin = isFailed(reply) && reply.message.startsWith('NOAUTH');
   if (!wantsLogin || (password === undefined && !passwordSource)) return reply;
   const login = {
@@ -115,25 +118,29 @@ async function askOne(
     ...(password === undefined ? {} : { password }),
     ...(passwordSource ? { passwordSource } : {}),
   };
-  return ask({ ...sentinel, ...login }, primary);
+  return ask({ ...sentinel, ...login }, primary, clock);
 }
 
-async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHost | Failed> {
-  const opened = await openClient(sentinel, { mostBytes: mostBytes.brief, isRenewing: false });
+async function ask(
+  sentinel: MasterAddress,
+  primary: string,
+  clock: Clock,
+): Promise<SentinelHost | Failed> {
+  const options = { mostBytes: mostBytes.brief, isRenewing: false, clock };
+  const opened = await openClient(sentinel, options);
   if (isFailed(opened)) return opened;
-  const timeout = setTimeout(() => opened.client.disconnect(), answerMs);
+  const { client } = opened;
   try {
     const args = ['get-master-addr-by-name', primary] as const;
-    const reply = await opened.ask(() => opened.client.call('SENTINEL', ...args));
-    return placeIn(reply, primary);
+    const asking = opened.ask(() => client.call('SENTINEL', ...args));
+    return placeIn(await inTime(client, clock, asking), primary);
   } catch (error) {
     const failure = opened.whyFailed(error);
     return /unknown command/i.test(failure.message)
       ? failed('denied', 'is no sentinel', 'they listen on 26379, as a rule')
       : failure;
   } finally {
-    clearTimeout(timeout);
-    if (opened.client.status !== 'end') opened.client.disconnect();
+    if (client.status !== 'end') client.disconnect();
   }
 }
 

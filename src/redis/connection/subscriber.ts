@@ -4,20 +4,22 @@
 // makes a new one.
 
 import type { Redis } from 'ioredis';
-import type { Subscription } from '../../lock/ports.ts';
+import type { Clock, Subscription } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { failed, failedBy, isFailed, replyError } from '../errors.ts';
-import { mostBytes, type OpenedClient, type Origin } from './client.ts';
+import { inTime, mostBytes, type OpenedClient, type Origin } from './client.ts';
 import { openMaster } from './sentinels.ts';
 
 export class Subscriber {
   readonly #origin: Origin;
+  readonly #clock: Clock;
   /** The callbacks for messages, by channel. */
   readonly #listeners = new Map<string, (message: string) => void>();
   #connection: Promise<SubscriberConnection | Failed> | null = null;
 
-  constructor(origin: Origin) {
+  constructor(origin: Origin, clock: Clock) {
     this.#origin = origin;
+    this.#clock = clock;
   }
 
   /** Resolves when the server has confirmed the subscription to these channels. */
@@ -61,12 +63,11 @@ export class Subscriber {
       if (this.#connection === connection) this.#connection = null;
     };
     const onMessage = (channel: string, message: string) => this.#listeners.get(channel)?.(message);
-    const connection = SubscriberConnection.dial(this.#origin, onMessage, forget).then(
-      (dialled) => {
-        if (isFailed(dialled)) forget();
-        return dialled;
-      },
-    );
+    const dialling = SubscriberConnection.dial(this.#origin, this.#clock, onMessage, forget);
+    const connection = dialling.then((dialled) => {
+      if (isFailed(dialled)) forget();
+      return dialled;
+    });
     return connection;
   }
 }
@@ -101,14 +102,22 @@ class SubscriberConnection {
   /** Connects and logs in; resolves when ioredis waits for no reply any more. */
   static async dial(
     origin: Origin,
+    clock: Clock,
     onMessage: (channel: string, message: string) => void,
     onEnd: () => void,
   ): Promise<SubscriberConnection | Failed> {
-    const opened = await openMaster(origin, { mostBytes: mostBytes.brief, isRenewing: false });
+    const options = { mostBytes: mostBytes.brief, isRenewing: false, clock };
+    const opened = await openMaster(origin, options);
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
     // A client that logs in by itself does not say when it has: this answer comes after that.
-    if ('duplicate' in origin) await ask(() => client.call('ROLE')).catch(() => null);
+    if ('duplicate' in origin) {
+      await inTime(
+        client,
+        clock,
+        ask(() => client.call('ROLE')).catch(() => null),
+      );
+    }
     if (client.status === 'ready') return new SubscriberConnection(opened, onMessage, onEnd);
     if (client.status !== 'end') client.disconnect();
     return whyFailed(new Error('Connection is closed.'));

@@ -5,6 +5,8 @@
 // *Invariant:* a command is started only by a guard that has confirmed the deadline of this lease.
 
 import assert from 'node:assert/strict';
+import { sleepAwake } from '../../lock/awake.ts';
+import type { Clock } from '../../lock/ports.ts';
 import type { Child } from '../child.ts';
 import type { GuardEnd, TimeLeft } from '../ports.ts';
 import type { Libc } from '../processes/libc.ts';
@@ -12,7 +14,7 @@ import { keepApart, OtherChildren } from '../processes/own-children.ts';
 import type { ChildExit } from '../supervisor.ts';
 import { GuardProcess, type GuardSupply } from './guard-process.ts';
 import { GuardedCommand } from './guarded-command.ts';
-import { after, within } from './patience.ts';
+import { after } from './patience.ts';
 import type {
   Answer,
   Deadlines,
@@ -40,6 +42,7 @@ export interface GuardClientParts {
   /** SIGKILL is sent so long before the end of validity. */
   readonly marginMs: number;
   readonly libc: Libc;
+  readonly clock: Clock;
   readonly readingsNow: () => Readings;
   /** Before the start: another guard has been started. */
   readonly onRestart: (how: GuardEnd) => void;
@@ -56,6 +59,8 @@ export class GuardClient {
   #startedAt = 0;
   #restartCount = 0;
   #isDone = false;
+  /** Of the requests that have not been answered; they end with the run. */
+  readonly #limits = new Set<AbortController>();
   #isSilent = false;
   #failure: string | null = null;
   #deadlines: Deadlines | null = null;
@@ -122,6 +127,7 @@ export class GuardClient {
   /** Ends the guard: nothing is left to guard. Resolves when it has ended. */
   async done(): Promise<void> {
     this.#isDone = true;
+    for (const limit of this.#limits) limit.abort();
     this.#command?.end();
     this.#guard.kill();
     await Promise.race([this.#guard.ended, after(endMs)]);
@@ -143,15 +149,20 @@ export class GuardClient {
     if (this.#isDone || this.#failure !== null) return Promise.resolve(null);
     const guard = this.#guard;
     const answer = guard.ask(request);
-    const given = within(limitMs, () => {
+    const over = new AbortController();
+    this.#limits.add(over);
+    void answer.then(() => {
+      over.abort();
+      this.#limits.delete(over);
+    });
+    void sleepAwake(this.#parts.clock, limitMs, over.signal).then(() => {
       // It may have been sent the start meanwhile: from then on it is not ended for being slow.
-      if (this.#command || guard !== this.#guard) return;
+      if (over.signal.aborted || this.#command || guard !== this.#guard) return;
       this.#isSilent = true;
       guard.kill();
       // One that SIGKILL does not end has been sent no start, so it never starts anything.
       void after(endMs).then(() => this.#replace(guard, 'does not end'));
     });
-    void answer.then(given);
     return answer;
   }
 

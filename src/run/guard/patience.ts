@@ -1,32 +1,8 @@
-// How long redlock-run waits for its guard. What has arrived is read before a wait is over: a timer
-// that fires late says nothing of the guard.
+// How long redlock-run waits for what it can also do itself. What has arrived is read before the
+// wait is over.
 
-/** A timer that is later by so much says that this process did not run meanwhile. */
-const stallMs = 100;
 /** The guard may have acted in the last moment: its answer is read within so long. */
 const readMs = 50;
-
-/**
- * Calls back when so many ms have passed in which this process ran, and what had arrived by then is
- * read. Returns the function that ends that.
- */
-export function within(limitMs: number, onOver: () => void): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let isEnded = false;
-  const wait = (ms: number) => {
-    const dueAt = performance.now() + ms;
-    timer = setTimeout(() => {
-      const lateMs = performance.now() - dueAt;
-      if (lateMs > stallMs) wait(Math.min(lateMs, limitMs));
-      else setImmediate(() => isEnded || onOver());
-    }, ms).unref();
-  };
-  wait(limitMs);
-  return () => {
-    isEnded = true;
-    clearTimeout(timer);
-  };
-}
 
 /** null: it has not come within so many ms and a moment. */
 export async function soon<Result>(

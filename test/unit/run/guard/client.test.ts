@@ -13,9 +13,10 @@ import {
 import { loadLibc } from '../../../../src/run/processes/libc.ts';
 import { reapOrphans } from '../../../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../../../src/run/processes/process-table.ts';
-import { readingsNow } from '../../../../src/system/clock.ts';
+import { createSystemClock, readingsNow } from '../../../../src/system/clock.ts';
 
 const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1 } as const;
+const clock = createSystemClock();
 /** Not a subreaper: the test runner has children of its own. */
 const libc = { ...loadLibc(), becomeSubreaper: () => true };
 const timeLeft = () => [9_000, 9_000] as const;
@@ -40,6 +41,7 @@ function startGuard(fixture: string, readings = readingsNow, spare: GuardSupply[
     config,
     marginMs: 1_000,
     libc,
+    clock,
     readingsNow: readings,
     onRestart: (how) => log.push(`restart: ${how}`),
     onStopping: () => log.push('stopping'),

@@ -1,0 +1,187 @@
+// A redlock-run that is stopped for longer than it waits for a server, while that server owes it an
+// answer, which comes a moment after it has gone on: no connection is given up.
+
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  behind,
+  bulk,
+  grant,
+  type HostileMaster,
+  list,
+  type Reply,
+  refusal,
+  startHostile,
+} from '../servers/hostile-master.ts';
+import { pemFile } from '../servers/pem.ts';
+import { eventually, isFrozen } from '../servers/processes.ts';
+import { CliRun } from '../servers/run-cli.ts';
+import { tlsFront } from '../servers/tls.ts';
+import { sharedMasters } from './rig.ts';
+
+/** Longer than a server may take to connect, to log us in or to name a primary. */
+const stallMs = 2_300;
+/** So long after the run goes on the answer comes. */
+const answerMs = 200;
+
+/** A run that is stopped at the first command for which `isDue`, and goes on after `stallMs`. */
+class Stalled {
+  run: CliRun | null = null;
+  #stalled: Promise<void> | null = null;
+
+  /** Where an answer is due, the run is stopped, and the answer comes when that is over. */
+  reply(isDue: (args: readonly string[]) => boolean, answers: Reply = granting): Reply {
+    return (args, socket) => {
+      const answer = answers(args, socket);
+      if (this.#stalled !== null || !isDue(args)) return answer;
+      void this.stop().then(() => socket.write(answer ?? ''));
+      return null;
+    };
+  }
+
+  /** Resolves when it has gone on, and a moment has passed. */
+  stop(): Promise<unknown> {
+    this.#stalled ??= this.#stall();
+    return this.#stalled.then(() => sleep(answerMs));
+  }
+
+  async #stall(): Promise<void> {
+    const { run } = this;
+    await sleep(answerMs); // It waits by now.
+    run?.signal('SIGSTOP');
+    await eventually('it is stopped', () => run !== null && isFrozen(run.pid));
+    await sleep(stallMs);
+    run?.signal('SIGCONT');
+  }
+
+  start(masters: string, flags: readonly string[] = [], env: Record<string, string> = {}): CliRun {
+    const environment = { REDLOCK_MASTERS: masters, REDLOCK_RESTART_GRACE: '0', ...env };
+    const args = ['--ttl', '60s', ...flags, 'still', '--', 'echo', 'ran'];
+    const run = new CliRun(args, { env: environment, timeoutMs: 40_000 });
+    onTestFinished(() => run.killAll());
+    this.run = run;
+    return run;
+  }
+
+  /** Rejects when it was never stopped. */
+  async over(): Promise<void> {
+    await eventually('it was stopped', () => this.#stalled, 30_000);
+    await this.#stalled;
+  }
+}
+
+const granting = behind((args) => {
+  if (is('auth')(args)) return '+OK\r\n';
+  if (is('subscribe')(args)) {
+    return args
+      .slice(1)
+      .map((name) => list(bulk('subscribe'), bulk(name), ':1\r\n'))
+      .join('');
+  }
+  return grant();
+});
+
+const is = (command: string) => (args: readonly string[]) => args[0]?.toLowerCase() === command;
+const countOf = ({ commands }: HostileMaster, command: string) =>
+  commands.filter(is(command)).length;
+const withPassword = (master: HostileMaster) => master.url.replace('//', '//:secret@');
+
+it.concurrent('while it connects', async () => {
+  const stalled = new Stalled();
+  const master = await startHostile(granting);
+  const tlsPort = await tlsFront(master.url.replace('unix://', ''));
+  let connectionCount = 0;
+  // It has asked for a connection, and cannot have finished its handshake.
+  const front = createServer((near) => {
+    connectionCount += 1;
+    near.on('error', () => near.destroy());
+    void stalled.stop().then(() => {
+      const far = connect(tlsPort, '127.0.0.1');
+      near.on('error', () => far.destroy()).pipe(far);
+      far.on('error', () => near.destroy()).pipe(near);
+    });
+  });
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void front.close());
+  const { port } = front.address() as AddressInfo;
+  const env = { REDLOCK_CA_FILE: pemFile('ca.pem') };
+  const run = stalled.start(`rediss://localhost:${port}`, [], env);
+  expect(await run.result).toMatchObject({ code: 0, stdout: 'ran\n' });
+  await stalled.over();
+  expect(connectionCount).toBe(1);
+});
+
+it.concurrent('while it logs in', async () => {
+  const stalled = new Stalled();
+  const master = await startHostile(stalled.reply(is('auth')));
+  const run = stalled.start(withPassword(master));
+  expect(await run.result).toMatchObject({ code: 0, stdout: 'ran\n' });
+  await stalled.over();
+  expect(countOf(master, 'auth')).toBe(1);
+});
+
+it.concurrent('while it asks a sentinel', async () => {
+  const stalled = new Stalled();
+  const primary = await startHostile(granting);
+  const path = primary.url.replace('unix://', '');
+  const onTcp = async (socketPath: string) => {
+    const server = createServer((near) => {
+      const far = connect(socketPath);
+      near.on('error', () => far.destroy()).pipe(far);
+      far.on('error', () => near.destroy()).pipe(near);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return (server.address() as AddressInfo).port;
+  };
+  const primaryPort = await onTcp(path);
+  const place = list(bulk('127.0.0.1'), bulk(String(primaryPort)));
+  const sentinel = await startHostile(stalled.reply(is('sentinel'), () => place));
+  const sentinelPort = await onTcp(sentinel.url.replace('unix://', ''));
+  const run = stalled.start(`redis+sentinel://127.0.0.1:${sentinelPort}/mymaster`);
+  expect(await run.result).toMatchObject({ code: 0, stdout: 'ran\n' });
+  await stalled.over();
+  expect(countOf(sentinel, 'sentinel')).toBe(1);
+});
+
+it.concurrent('while it logs in to be woken', async () => {
+  const stalled = new Stalled();
+  let loginCount = 0;
+  const isSecondLogin = (args: readonly string[]) => {
+    if (is('auth')(args)) loginCount += 1;
+    return is('auth')(args) && loginCount === 2;
+  };
+  const waiting: Reply = (args, socket) => {
+    return is('eval')(args) && countOf(master, 'subscribe') === 0
+      ? refusal()
+      : granting(args, socket);
+  };
+  const master = await startHostile(stalled.reply(isSecondLogin, waiting));
+  const run = stalled.start(withPassword(master));
+  expect(await run.result).toMatchObject({ code: 0, stdout: 'ran\n' });
+  await stalled.over();
+  expect(countOf(master, 'auth')).toBe(2);
+});
+
+it.concurrent('while one of three owes a reply, and then is asked again', async () => {
+  const stalled = new Stalled();
+  const others = (await sharedMasters()).slice(0, 2);
+  for (const one of others) await one.command('set', 'redlock:still', 'theirs', 'px', 6_000);
+  let isAsked = false;
+  // Two others have refused in the meantime, and the round is over.
+  const late: Reply = (args, socket) => {
+    if (!is('eval')(args) || args[2] === '1') return granting(args, socket);
+    if (isAsked) return refusal(1_000);
+    isAsked = true;
+    void sleep(500)
+      .then(() => stalled.stop())
+      .then(() => socket.write(refusal(1_000)));
+    return null;
+  };
+  const master = await startHostile(late);
+  const run = stalled.start([...others.map(({ url }) => url), withPassword(master)].join(','));
+  expect(await run.result).toMatchObject({ code: 0, stdout: 'ran\n' });
+  await stalled.over();
+  expect(countOf(master, 'auth')).toBe(2); // One for commands, one to be woken.
+});
