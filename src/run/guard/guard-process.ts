@@ -2,11 +2,12 @@
 // it has nothing to clean up, and a suspended guard could not act on another signal.
 
 import type { ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as turned } from 'node:timers/promises';
 import { startOwn } from '../processes/own-children.ts';
 import { isRunnable, processEntry } from '../processes/process-table.ts';
 import type { ProcessId } from '../processes/process-tree.ts';
-import { after } from './patience.ts';
 import {
   type Answer,
   answerDescriptor,
@@ -47,8 +48,8 @@ export interface GuardSupply {
 
 /** The interval of looks at a guard that has closed its pipe: Node tells of most ends sooner. */
 const endingMs = 250;
-/** How long to read from a dead guard, if another process should keep its pipe open. */
-const drainMs = 1_000;
+/** Node tells of a death when it has read what came before it, and Bun one turn earlier. */
+const quietTurnCount = 2;
 
 export class GuardProcess {
   /**
@@ -79,11 +80,8 @@ export class GuardProcess {
         });
         pipeOf(guard, answerDescriptor)?.once('close', () => void this.#closed().then(resolve));
       });
-      const answers = pipeOf(guard, answerDescriptor);
-      const read = new Promise((resolve) => answers?.once('close', resolve));
-      // What it has said may still lie in the pipe.
       this.ended = ended.then(async (how) => {
-        if (answers?.destroyed === false) await Promise.race([read, after(drainMs)]);
+        await readToEnd(pipeOf(guard, answerDescriptor));
         return how;
       });
       // One that was not started has no pid, and Node would send SIGKILL to pid 0, which is all of
@@ -178,6 +176,23 @@ export class GuardProcess {
 function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = process.versions.pnp === undefined ? inherited : inheritedUnderPnp;
   return Object.fromEntries(Object.entries(ours).filter(([name]) => names.test(name)));
+}
+
+/**
+ * What a dead guard has said lies in its pipe as a whole, and the event loop reads it in one of its
+ * next turns. The end of the pipe tells nothing: a process that the guard has forked has it too,
+ * until its program has begun.
+ */
+async function readToEnd(pipe: Duplex | undefined): Promise<void> {
+  let count: number;
+  do {
+    count = bytesReadFrom(pipe);
+    for (let turn = 0; turn < quietTurnCount; turn += 1) await turned();
+  } while (bytesReadFrom(pipe) > count);
+}
+
+function bytesReadFrom(pipe: Duplex | undefined): number {
+  return (pipe as Socket | undefined)?.bytesRead ?? 0;
 }
 
 function pipeOf(guard: ChildProcess, descriptor: number): Duplex | undefined {

@@ -190,6 +190,17 @@ it.concurrent('reads what a dead guard has said, after a request that was not re
   expect(log).toEqual([]);
 });
 
+it.concurrent('waits for no process that has the pipe of a dead guard', async () => {
+  const { spare, child, pid } = await begun('now', 'keeps', 'pid', 'exited');
+  await child.started;
+  const [keeper = 0] = childrenOf(pid);
+  spare.kill();
+  expect(await spare.ended).toBe('died of SIGKILL');
+  expect(await child.exited).toMatchObject({ exit: { kind: 'exited', code: 5 } });
+  expect(processEntry(keeper)?.isAlive).toBe(true);
+  process.kill(keeper, 'SIGKILL');
+});
+
 it.concurrent('starts nothing again after a guard that died during the start', async () => {
   const { child, log } = await begun('now', 'dies');
   expect(await child.started).toBeUndefined();
