@@ -2,10 +2,15 @@
 // which processes the stop signal reaches, and which the first look kills.
 
 import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { KeptTree, libcForTree } from '../../src/run/processes/kept-tree.ts';
 import { OtherChildren } from '../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../src/run/processes/process-table.ts';
+import { StopOnce } from '../../src/run/processes/stop-once.ts';
+import { walk } from '../../src/run/processes/tree-look.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 import { canAct } from '../torture/processes.ts';
 import { fixture } from './next-holder.ts';
 
@@ -77,6 +82,59 @@ it('a crowd is killed, and no child of ours that is not of it', async () => {
   expect(await tree.kill()).toEqual([]);
   expect(all.filter(canAct)).toEqual([]);
   expect(canAct(helper.pid as number)).toBe(true);
+});
+
+it('a member of the group that has been told by its one signal is not told singly', async () => {
+  const output = join(scratchFolder(), 'told');
+  const toOutput = openSync(output, 'w');
+  const stdio = ['ignore', toOutput, 'inherit'] as const;
+  const child = spawn('perl', [fixture('tree.pl'), 'counting'], { stdio, detached: true });
+  closeSync(toOutput);
+  const pid = child.pid as number;
+  const all = () => [pid, ...descendants(pid)];
+  onTestFinished(() => {
+    for (const one of all()) process.kill(one, 'SIGKILL');
+  });
+  const countOf = (word: string) => readFileSync(output, 'utf8').split(`${word}\n`).length - 1;
+  await expect.poll(() => countOf('ready'), { timeout: 30_000 }).toBe(1);
+  const found = () => walk([{ pid, parent: process.pid }], pid, processEntry);
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  const once = new StopOnce(
+    { pid, isForeground: false, hasNamespace: false },
+    (visit = () => {}) => {
+      // Until the two in the group have acted on their signal: a second one would not be lost.
+      while (countOf('told') < 2) Atomics.wait(never, 0, 0, 5);
+      const seen = [...found()];
+      for (const one of seen) visit(one);
+      return { keys: new Set(seen.map(({ key }) => key)), living: seen };
+    },
+    found,
+  );
+  once.stop('SIGTERM', true);
+  // Of two signals that wait, a process gets the one with the smaller number first.
+  for (const one of all()) process.kill(one, 'SIGWINCH');
+  await expect.poll(() => countOf('asked'), { timeout: 30_000 }).toBe(3);
+  expect(countOf('told')).toBe(3);
+});
+
+it('what has ended below a guard that does not reap it counts for nothing', async () => {
+  const forks = '$| = 1; for (1 .. 20) { fork or exit } fork or exec "sleep 600"; sleep 600';
+  const guard = spawn('perl', ['-e', forks], { stdio: 'ignore' });
+  onTestFinished(() => void guard.kill('SIGKILL'));
+  const guardPid = guard.pid as number;
+  const isRunning = (pid: number) => processEntry(pid)?.isAlive === true;
+  await expect.poll(() => childrenOf(guardPid).length, { timeout: 30_000 }).toBe(21);
+  await expect.poll(() => childrenOf(guardPid).filter(isRunning).length).toBe(1);
+  const [pid = 0] = childrenOf(guardPid).filter(isRunning);
+  const tree = new KeptTree({
+    libc,
+    command: { pid, isForeground: true, hasNamespace: false },
+    isOther: (child) => child === guardPid,
+    isReapedByNode: false,
+    guard: { pid: guardPid, startedAt: processEntry(guardPid)?.startedAt ?? 0 },
+  });
+  trees.push(tree);
+  expect(tree.size()).toBe(1);
 });
 
 it('below a guard that stands still each is told once, and all are killed', async () => {

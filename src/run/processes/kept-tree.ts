@@ -119,7 +119,10 @@ export class KeptTree implements ProcessTree {
 
   size(): number {
     try {
-      return sizeOf(this.#tops());
+      // A guard that stands still reaps nothing: what has ended below it needs no killing.
+      const hasEnded = ({ pid, parent }: Top) =>
+        parent !== process.pid && this.#unreaped.entryOf(pid)?.isAlive === false;
+      return sizeOf(this.#tops().filter((top) => !hasEnded(top)));
     } catch {
       return 0; // Unknown.
     }

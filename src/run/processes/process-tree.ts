@@ -15,7 +15,10 @@ export interface ProcessTree {
    * chain of forks hides from one look, so several have to agree.
    */
   seemsEnded(): boolean;
-  /** About how many there are, those included that have ended: without a look at each. */
+  /**
+   * About how many there are, without a look at each: also those that have ended and that their
+   * parents in the tree have not reaped.
+   */
   size(): number;
   /** The living processes, as far as they can be listed now. */
   members(): readonly ProcessId[];
