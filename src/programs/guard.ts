@@ -53,7 +53,7 @@ const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;
 let tree: ProcessTree | null = null;
-/** redlock-run has sent the stop signal in our place: no process gets it a second time. */
+/** redlock-run has sent the stop signal in our place. */
 let isStoppedByRun = false;
 const decoder = new StringDecoder('utf8');
 const onText = eachMessage<ToGuard>(obey, leave);
@@ -80,13 +80,13 @@ function obey({ id, ...request }: ToGuard): void {
       tree?.relay(request.signal);
       return answer();
     case 'stop':
-      if (isOver(request.until)) {
-        isStoppedByRun = true;
-        return answer({ isDropped: true });
-      }
+      if (isOver(request.until)) return answer({ isDropped: true });
       answer();
       guard?.stop(request.signal);
       return;
+    case 'stopped':
+      isStoppedByRun = true;
+      return answer();
     case 'count':
       return answer({ count: tree?.countAlive() ?? 0 });
     case 'kill':

@@ -151,6 +151,7 @@ export class GuardedCommand implements Child {
     }
     if (this.#hasTimeToStop()) this.#left().stop(signal);
     else void this.#left().kill();
+    if (!this.#isLeft) void guard.ask({ kind: 'stopped' });
   }
 
   /** Whether there are not so many processes that they have to be killed now. */

@@ -62,6 +62,8 @@ export type GuardRequest =
   | { readonly kind: 'relay'; readonly signal: Signal }
   /** A signal for every process of the command. Answered before the first one is sent. */
   | { readonly kind: 'stop'; readonly signal: Signal; readonly until: Until }
+  /** redlock-run has sent the stop signal itself: no process gets it a second time. */
+  | { readonly kind: 'stopped' }
   /** Answered with how many processes are alive. */
   | { readonly kind: 'count' }
   /** Answered before the first one is killed; `killed` follows. */
