@@ -65,7 +65,7 @@ const isPlayed = (name: string) =>
 
 /** Blocks that show what a program printed, and neither are played by a test nor an example. */
 function unprovenOutputs(text: string): string[] {
-  const blocks = text.matchAll(/([^\n]*(?:\n[^\n]+)*)\n\n?```(\w*)\n([\s\S]*?)\n```$/gm);
+  const blocks = text.matchAll(/([^\n]*(?:\n[^\n]+)*?)\n\n?```(\w*)\n([\s\S]*?)\n```$/gm);
   return [...blocks].flatMap(([, before = '', language = '', code = '']) => {
     const lines = code.split('\n').filter((line) => line !== '');
     const hasPrompt = lines.some((line) => line.startsWith('$ '));

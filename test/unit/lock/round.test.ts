@@ -71,6 +71,7 @@ it('knows the masters that owe an answer or have failed', async () => {
     yes,
   ];
   await set.ask<Vote>({
+    masters,
     ask: (master) => (asks[masters.indexOf(master)] as Ask)(master),
     isCertain: () => false,
   });
