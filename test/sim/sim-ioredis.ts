@@ -27,6 +27,7 @@ export class Redis {
   #socket: SimSocket | null = null;
   #isEnding = false;
   #stream: SimStream | null = null;
+  #giveUp: () => void = () => {};
   #onError: (error: Error) => void = () => {};
 
   constructor(options: ClientOptions) {
@@ -38,9 +39,12 @@ export class Redis {
     if (event === 'error') this.#onError = listener as (error: Error) => void;
   }
 
-  /** For a client that takes the connection over: from then on nothing here is a reply. */
-  get stream(): SimStream {
-    if (this.#socket === null) throw new Error('not connected');
+  /**
+   * For a client that takes the connection over: from then on nothing here is a reply. Until it is
+   * connected, it can only be destroyed.
+   */
+  get stream(): Pick<SimStream, 'destroy'> {
+    if (this.#socket === null) return { destroy: this.#giveUp };
     this.#stream ??= new SimStream(this.#socket);
     return this.#stream;
   }
@@ -49,7 +53,9 @@ export class Redis {
     const endpoint = hosts().get(this.#options.host);
     if (!endpoint) throw new Error(`no such host in this world: ${this.#options.host}`);
     this.status = 'connecting';
-    const socket = await SimSocket.connect(endpoint, this.#options.connectTimeout);
+    const socket = await SimSocket.connect(endpoint, this.#options.connectTimeout, (giveUp) => {
+      this.#giveUp = giveUp;
+    });
     if (typeof socket === 'string') {
       this.#emit(socket);
       this.status = 'end';

@@ -34,9 +34,13 @@ export class SimSocket implements Peer {
 
   /**
    * As TCP connects: a round trip, a refusal, or silence. Resolves with the system's error code, if
-   * any.
+   * any. `timeoutMs`: 0 for none. `onBegun` is given a function that ends the attempt.
    */
-  static connect(endpoint: Endpoint, timeoutMs: number): Promise<SimSocket | string> {
+  static connect(
+    endpoint: Endpoint,
+    timeoutMs: number,
+    onBegun: (giveUp: () => void) => void = () => {},
+  ): Promise<SimSocket | string> {
     const { process, link, server } = endpoint;
     const { world } = process;
     endpoint.dialling();
@@ -45,7 +49,7 @@ export class SimSocket implements Peer {
       const end = (problem: string | null) => {
         if (isOver) return;
         isOver = true;
-        timeout.cancel();
+        timeout?.cancel();
         secondKnock.cancel();
         resolve(problem ?? new SimSocket(endpoint));
         endpoint.dialled(problem === null);
@@ -59,9 +63,11 @@ export class SimSocket implements Peer {
           process.deliver(() => end(server.isDown ? 'ECONNREFUSED' : null)),
         );
       };
-      const timeout = process.timer(timeoutMs, () => end('ETIMEDOUT'));
+      const giveUp = () => end('ETIMEDOUT');
+      const timeout = timeoutMs === 0 ? null : process.timer(timeoutMs, giveUp);
       const secondKnock = process.timer(synMs, knock);
       knock();
+      onBegun(giveUp);
     });
   }
 

@@ -43,6 +43,10 @@ export class SimStream {
 
   uncork(): void {}
 
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
   closed(): void {
     this.#onClose();
   }
