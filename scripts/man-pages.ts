@@ -3,8 +3,14 @@
 // the tables are here.
 
 import { examples, spellingsOf } from '../src/cli/help.ts';
-import { defaultTextOf, environmentName, keyTable, tlsKeys } from '../src/config/keys.ts';
-import { type OptionRow, optionTable } from '../src/config/options.ts';
+import {
+  defaultTextOf,
+  environmentName,
+  keyTable,
+  type OptionRow,
+  optionTable,
+  tlsKeys,
+} from '../src/config/setting-table.ts';
 import { examples as ctlExamples, synopsisOf } from '../src/ctl/command-line.ts';
 import { sharedOptions, verbTable } from '../src/ctl/verb-table.ts';
 import { exitCodesOf } from '../src/text/errors.ts';

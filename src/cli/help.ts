@@ -2,7 +2,7 @@
 // option table and not by commander, which cannot print two spellings of one option (--wait,
 // --timeout) on one line.
 
-import { type OptionRow, optionTable } from '../config/options.ts';
+import { type OptionRow, optionTable } from '../config/setting-table.ts';
 import { exitCodesOf } from '../text/errors.ts';
 import { version } from './version.ts';
 

@@ -16,8 +16,7 @@ import {
   suspicionOfUnit,
 } from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
-import { isScalarKey, type ScalarKey } from './keys.ts';
-import { type OptionRow, optionTable } from './options.ts';
+import { isScalarKey, type OptionRow, optionTable, type ScalarKey } from './setting-table.ts';
 
 /** A command line that only asks for text. */
 export type PrintArguments = { readonly kind: 'help' } | { readonly kind: 'version' };

@@ -9,7 +9,7 @@ import type { Reaction } from '../redis/masters-watch.ts';
 import type { RedisMasterSettings } from '../redis/redis-master.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
-import type { Layer, LayerName } from './keys.ts';
+import type { Layer, LayerName } from './layer.ts';
 import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { MasterEntry } from './schema.ts';
 import { choose, errorWith, type MasterSources, type Sources } from './sources.ts';

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { ConfigError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
-import { type ConfigKey, keyTable, type TlsKey, type ValueKind } from './keys.ts';
+import { type ConfigKey, keyTable, type TlsKey, type ValueKind } from './setting-table.ts';
 import { type DataPath, renderPath, type YamlData } from './yaml.ts';
 
 export type TlsEntry = Readonly<Partial<Record<TlsKey, string | undefined>>>;

@@ -12,7 +12,7 @@ import { ConfigError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { renderDuration } from '../text/time.ts';
 import type { RunArguments } from './arguments.ts';
-import type { LayerName } from './keys.ts';
+import type { LayerName } from './layer.ts';
 import { type LockSettings, readLockSettings } from './lock.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';

@@ -10,18 +10,16 @@ import { ConfigError, UsageError, ValueError } from '../text/errors.ts';
 import { nearest } from '../text/suggestion.ts';
 import type { OptionValues } from './arguments.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
+import type { Given, Layer, LayerName } from './layer.ts';
 import {
   environmentName,
-  type Given,
   isScalarKey,
   keyRow,
   keyTable,
-  type Layer,
-  type LayerName,
   type ScalarKey,
   type TlsKey,
   tlsKeys,
-} from './keys.ts';
+} from './setting-table.ts';
 import { readText, suspicionOfTtl } from './values.ts';
 
 /** The environment and the directories that a program is started in. */

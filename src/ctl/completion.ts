@@ -6,7 +6,7 @@
 
 import { basename } from 'node:path';
 import { type GivenOptions, readOptions, readOptionValues } from '../config/arguments.ts';
-import { type OptionRow, optionTable } from '../config/options.ts';
+import { type OptionRow, optionTable } from '../config/setting-table.ts';
 import type { ExecutionContext } from '../config/sources.ts';
 import type { Clock } from '../lock/ports.ts';
 import { UsageError } from '../text/errors.ts';

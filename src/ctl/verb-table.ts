@@ -1,7 +1,7 @@
 // The table of verbs and of their options. --help, the man page, completion and the parser are made
 // from it. Options for masters and configuration are rows of redlock-run's own table.
 
-import { type OptionRow, optionTable } from '../config/options.ts';
+import { type OptionRow, optionTable } from '../config/setting-table.ts';
 
 export const verbNames = [
   'status',

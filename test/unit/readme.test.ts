@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../src/cli/help.ts';
-import { type OptionRow, optionTable } from '../../src/config/options.ts';
+import { type OptionRow, optionTable } from '../../src/config/setting-table.ts';
 import { alone } from '../../src/lock/types.ts';
 import { childEnvironment } from '../../src/run/environment.ts';
 import { outcomeTable } from '../../src/run/outcome.ts';

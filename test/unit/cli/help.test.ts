@@ -2,7 +2,7 @@
 
 import { expect, it, test } from 'vitest';
 import { helpColumns, renderHelp, renderVersion } from '../../../src/cli/help.ts';
-import { optionTable } from '../../../src/config/options.ts';
+import { optionTable } from '../../../src/config/setting-table.ts';
 import { renderHelp as renderCtlHelp } from '../../../src/ctl/command-line.ts';
 
 it('is the version in one line', () => {

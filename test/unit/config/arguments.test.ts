@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseArguments, type RunArguments } from '../../../src/config/arguments.ts';
-import { optionTable } from '../../../src/config/options.ts';
+import { optionTable } from '../../../src/config/setting-table.ts';
 import { UsageError } from '../../../src/text/errors.ts';
 
 function run(...argv: string[]): RunArguments {

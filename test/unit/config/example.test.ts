@@ -10,7 +10,7 @@ import {
   isScalarKey,
   keyRow,
   keyTable,
-} from '../../../src/config/keys.ts';
+} from '../../../src/config/setting-table.ts';
 import { runTimings } from '../../../src/lock/timings.ts';
 import { renderDuration } from '../../../src/text/time.ts';
 

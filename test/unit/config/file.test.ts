@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { keyTable } from '../../../src/config/keys.ts';
+import { keyTable } from '../../../src/config/setting-table.ts';
 import { nearest } from '../../../src/text/suggestion.ts';
 import { pemFile } from '../../servers/pem.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';

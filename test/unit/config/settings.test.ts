@@ -8,7 +8,7 @@ import {
   isScalarKey,
   keyTable,
   type ScalarKey,
-} from '../../../src/config/keys.ts';
+} from '../../../src/config/setting-table.ts';
 import type { Settings } from '../../../src/config/settings.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
@@ -89,56 +89,61 @@ describe('defaults', () => {
 
   it('have environment twins in capitals', () => {
     expect(
-      keyTable.filter((row) => row.key !== 'tls').map((row) => environmentName(row.key)),
-    ).toEqual([
-      ...[
-        'REDLOCK_MASTERS',
-        'REDLOCK_LOCAL',
-        'REDLOCK_LOCAL_DIRECTORY',
-        'REDLOCK_PREFIX',
-        'REDLOCK_PROTOCOL',
-        'REDLOCK_TTL',
-      ],
-      ...[
-        'REDLOCK_MASTER_TIMEOUT',
-        'REDLOCK_GIVE_UP_AFTER',
-        'REDLOCK_KILL_AFTER',
-        'REDLOCK_SIGNAL',
-        'REDLOCK_WAIT',
-      ],
-      ...[
-        'REDLOCK_CONFLICT_EXIT_CODE',
-        'REDLOCK_RETRY_COUNT',
-        'REDLOCK_RETRY_DELAY',
-        'REDLOCK_RETRY_JITTER',
-      ],
-      ...[
-        'REDLOCK_JITTER',
-        'REDLOCK_HOLD_AT_LEAST',
-        'REDLOCK_HOLD_ON',
-        'REDLOCK_SHARED',
-        'REDLOCK_SLOTS',
-        'REDLOCK_SUPERSEDE',
-      ],
-      ...['REDLOCK_REPLACE', 'REDLOCK_MAX_WAITERS', 'REDLOCK_MAX_RUN'],
-      ...[
-        'REDLOCK_RESTART_GRACE',
-        'REDLOCK_DIFFERING_MASTERS',
-        'REDLOCK_FENCING',
-        'REDLOCK_HISTORY',
-        'REDLOCK_HISTORY_BYTES',
-        'REDLOCK_NOTE',
-        'REDLOCK_LABEL',
-        'REDLOCK_REENTRANT',
-        'REDLOCK_ON_LOST',
-        'REDLOCK_NOTIFY',
-        'REDLOCK_FOREGROUND',
-        'REDLOCK_KEEP_BACKGROUND',
-        'REDLOCK_ISOLATE',
-      ],
-      ...['REDLOCK_LOG_FORMAT', 'REDLOCK_USERNAME', 'REDLOCK_PASSWORD', 'REDLOCK_PASSWORD_FILE'],
-      ...['REDLOCK_PASSWORD_COMMAND', 'REDLOCK_PASSWORD_TTL'],
-    ]);
+      keyTable
+        .filter((row) => row.key !== 'tls')
+        .map((row) => environmentName(row.key))
+        .toSorted(),
+    ).toEqual(
+      [
+        ...[
+          'REDLOCK_MASTERS',
+          'REDLOCK_LOCAL',
+          'REDLOCK_LOCAL_DIRECTORY',
+          'REDLOCK_PREFIX',
+          'REDLOCK_PROTOCOL',
+          'REDLOCK_TTL',
+        ],
+        ...[
+          'REDLOCK_MASTER_TIMEOUT',
+          'REDLOCK_GIVE_UP_AFTER',
+          'REDLOCK_KILL_AFTER',
+          'REDLOCK_SIGNAL',
+          'REDLOCK_WAIT',
+        ],
+        ...[
+          'REDLOCK_CONFLICT_EXIT_CODE',
+          'REDLOCK_RETRY_COUNT',
+          'REDLOCK_RETRY_DELAY',
+          'REDLOCK_RETRY_JITTER',
+        ],
+        ...[
+          'REDLOCK_JITTER',
+          'REDLOCK_HOLD_AT_LEAST',
+          'REDLOCK_HOLD_ON',
+          'REDLOCK_SHARED',
+          'REDLOCK_SLOTS',
+          'REDLOCK_SUPERSEDE',
+        ],
+        ...['REDLOCK_REPLACE', 'REDLOCK_MAX_WAITERS', 'REDLOCK_MAX_RUN'],
+        ...[
+          'REDLOCK_RESTART_GRACE',
+          'REDLOCK_DIFFERING_MASTERS',
+          'REDLOCK_FENCING',
+          'REDLOCK_HISTORY',
+          'REDLOCK_HISTORY_BYTES',
+          'REDLOCK_NOTE',
+          'REDLOCK_LABEL',
+          'REDLOCK_REENTRANT',
+          'REDLOCK_ON_LOST',
+          'REDLOCK_NOTIFY',
+          'REDLOCK_FOREGROUND',
+          'REDLOCK_KEEP_BACKGROUND',
+          'REDLOCK_ISOLATE',
+        ],
+        ...['REDLOCK_LOG_FORMAT', 'REDLOCK_USERNAME', 'REDLOCK_PASSWORD', 'REDLOCK_PASSWORD_FILE'],
+        ...['REDLOCK_PASSWORD_COMMAND', 'REDLOCK_PASSWORD_TTL'],
+      ].toSorted(),
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 // The candidates that completion offers for the last word.
 
 import { expect, it } from 'vitest';
-import { optionTable } from '../../../src/config/options.ts';
+import { optionTable } from '../../../src/config/setting-table.ts';
 import { candidatesFor } from '../../../src/ctl/completion.ts';
 import { verbNames, verbTable } from '../../../src/ctl/verb-table.ts';
 
