@@ -151,7 +151,24 @@ test('as many items as the bytes can hold are read', async () => {
   expect(master.connectionCount).toBe(1);
 });
 
-test.each([1, 2])('replies by chance are votes or failures: seed %i', async (seed) => {
+const fuzzSeeds = [1, 2];
+const fuzzCount = 1_000;
+
+test('replies by chance have headers of every kind, with lengths of every kind', () => {
+  const texts = fuzzSeeds.flatMap((seed) => {
+    const chance = chanceOf(seed);
+    return Array.from({ length: fuzzCount }, () => fuzzedReply(chance));
+  });
+  const isIn = (header: RegExp) => texts.some((text) => header.test(text));
+  const lengths = ['[1-3]', '-\\d', '\\d{8}', '\\d{16,}', '', '\\?'].map((one) => `${one}\r\n`);
+  const sized = [...'*~%>|$=!'].flatMap((type) => lengths.map((length) => `[${type}]${length}`));
+  const lines = [...'+-:_,#('].map((type) => `[${type}][^\r\n]*\r\n`);
+  const nested = ['([*]1?\\d\r\n){17}', '[|]\\d\r\n[$=]', '[>][1-3]\r\n[*]'];
+  const missing = [...sized, ...lines, ...nested].filter((header) => !isIn(new RegExp(header)));
+  expect(missing).toEqual([]);
+});
+
+test.each(fuzzSeeds)('replies by chance are votes or failures: seed %i', async (seed) => {
   const chance = chanceOf(seed);
   const fuzz = (_args: readonly string[], socket: Socket) => {
     sendInPieces(socket, fuzzedReply(chance), chance);
@@ -164,7 +181,7 @@ test.each([1, 2])('replies by chance are votes or failures: seed %i', async (see
     position -= 1;
     return position < 0 ? fuzz(args, socket) : healthy(args, socket);
   });
-  for (let nth = 0; nth < 1_000; nth += 1) {
+  for (let nth = 0; nth < fuzzCount; nth += 1) {
     position = Math.floor(chance() * 3);
     const handle = handleOn(master.url);
     const vote = await handle.acquire(newClaim(), lasting);

@@ -253,9 +253,14 @@ describe('a promoted replica', () => {
   test('does not count until the grace is over, for all clients, and once only', async () => {
     const primary = await start();
     const replica = await replicaOf(primary);
-    await primary.command('set', 'k', 'v');
-    await eventually('replicated', () => replica.get('k'));
+    const mark = '{p:}:mark';
+    await primary.markLongAgo('p:');
+    await eventually('replicated', () => replica.command('hget', mark, 'id'));
     await replica.command('replicaof', 'no', 'one');
+    // It looks as if it had forgotten nothing.
+    expect(await replica.command('hget', mark, 'id')).toBe(
+      await primary.command('hget', mark, 'id'),
+    );
     const settings = { restartGraceMs: 2_000, prefix: 'p:' };
     await eventually('it has run for longer than the grace', async () => {
       const info = String(await replica.command('info', 'server'));

@@ -173,16 +173,18 @@ test('our list is written once an hour, and when it is another or more of it is 
   expect(countAt(now + 9 * hourMs)).toBe(0);
 });
 
-test('what stands there of our host is not written again within the hour', () => {
+test('our list that stands there is not written again within the hour, if it is the same', () => {
   let count = 0;
   const connection = { isOpen: true, eval: async () => (count += 1) };
-  for (const [agoMs, written] of [
-    [hourMs - 1, 0],
-    [hourMs, 1],
+  for (const [agoMs, before, written] of [
+    [hourMs - 1, 'a?', 0],
+    [hourMs, 'a?', 1],
+    [0, 'a??', 1],
   ] as const) {
     const ours = new OwnList('web2', 2, 'p:');
-    const reply = [['web2', agoMs, textOfList(list('a?'))]];
+    const reply = [['web2', agoMs, textOfList(list(before))]];
     ours.tell('a:6379', connection, { mark: { id: 'a', since: 0 }, repliedAt: now }, reply);
+    count = 0;
     ours.write(now);
     expect(count).toBe(written);
   }
