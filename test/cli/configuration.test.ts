@@ -71,7 +71,7 @@ test('mistakes: one line with the advice, the right code, no connection', async 
       ['--config', fileWith(`masters: [{url: ${'redis://h'}, passwordFile: none}]`), ...job],
       without,
     ],
-    [64, /--report: ".*\/none": no such directory/, ['--report', '/none/report', ...job]],
+    [74, /--report: ".*\/none": no such directory/, ['--report', '/none/report', ...job]],
   ];
   const before = visitCount;
   const results = await Promise.all(
