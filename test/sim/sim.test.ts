@@ -18,8 +18,9 @@ const seeds = [1, 2];
 /** Marks that occur in few worlds. */
 const more: Partial<Record<Profile, readonly number[]>> = {
   'nested-runs': [3],
-  'in-steps': [3, 5, 7, 9, 12, 29],
+  'in-steps': [3, 4, 5, 7, 9, 12, 29],
   'older-protocol': [3, 15],
+  'stop-requests': [5],
 };
 const seedsOf = (profile: Profile) => [...seeds, ...(more[profile] ?? [])];
 
