@@ -48,6 +48,9 @@ test('the story of a night', async () => {
       await expect.poll(() => countOf(masters, 'nightly-backup')).toBe(3);
       continue;
     }
+    // The holder tells of its end after the release, which is all that a stop waits for.
+    const [, file] = /^cat (\S+)$/.exec(command) ?? [];
+    if (file) await expect.poll(() => readFileSync(join(folder, file), 'utf8')).not.toBe('');
     const { stdout } = spawnSync('sh', ['-c', `{ ${command}; } 2>&1`], options);
     expect(masked(stdout), command).toBe(masked(lines.join('\n')));
   }
