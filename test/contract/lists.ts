@@ -21,8 +21,8 @@ class Heard extends OwnList {
   lists: readonly UsedList[] | null = null;
   identity: Pick<ServerIdentity, 'mark' | 'repliedAt'> | null = null;
 
-  constructor(host: string, masterCount = 3) {
-    super(host, masterCount, 'p:');
+  constructor({ prefix }: Server, host: string, masterCount = 3) {
+    super(host, masterCount, prefix);
   }
 
   override tell(...[name, connection, identity, reply]: Parameters<OwnList['tell']>): void {
@@ -40,7 +40,7 @@ async function meet(server: Server, list: Heard): Promise<Heard> {
 }
 
 async function told(server: Server, host = 'web9'): Promise<readonly UsedList[]> {
-  const { lists } = await meet(server, new Heard(host));
+  const { lists } = await meet(server, new Heard(server, host));
   assert(lists !== null, 'nothing is told of lists');
   return lists;
 }
@@ -66,11 +66,11 @@ export function lists(world: World): void {
 
   describe('lists of masters', () => {
     it('what one host has written another is told, with when', async (server) => {
-      const ours = await meet(server, new Heard('web1'));
+      const ours = await meet(server, new Heard(server, 'web1'));
       expect(ours.lists).toEqual([]);
       ours.write(ours.identity?.repliedAt ?? 0);
       await server.pass(50);
-      const other = await meet(server, new Heard('web2'));
+      const other = await meet(server, new Heard(server, 'web2'));
       const [used, ...more] = other.lists ?? [];
       expect([used?.host, used?.configuredCount, more]).toEqual(['web1', 3, []]);
       expect([...(used?.addresses.keys() ?? [])]).toEqual([ours.identity?.mark?.id]);
@@ -89,7 +89,7 @@ export function lists(world: World): void {
 
     it('a host has one list: the last that it wrote', async (server) => {
       for (const masterCount of [1, 4]) {
-        const ours = await meet(server, new Heard('web1', masterCount));
+        const ours = await meet(server, new Heard(server, 'web1', masterCount));
         ours.write(ours.identity?.repliedAt ?? 0);
         await server.pass(50);
       }
@@ -100,7 +100,7 @@ export function lists(world: World): void {
     it('a hundred hosts have one, the youngest', async (server) => {
       await told(server);
       await write(server, 100);
-      const ours = await meet(server, new Heard('web200'));
+      const ours = await meet(server, new Heard(server, 'web200'));
       ours.write(ours.identity?.repliedAt ?? 0);
       await server.pass(50);
       const hosts = hostsOf(await told(server, ''));
@@ -113,7 +113,7 @@ export function lists(world: World): void {
       await told(server);
       await server.putList('web1', 7 * dayMs - hourMs, textOfList(listOf('a')));
       await server.putList('web2', 7 * dayMs + hourMs, textOfList(listOf('b')));
-      const ours = await meet(server, new Heard('web3'));
+      const ours = await meet(server, new Heard(server, 'web3'));
       ours.write(ours.identity?.repliedAt ?? 0);
       await server.pass(50);
       expect(hostsOf(await told(server, ''))).toEqual(['web3', 'web1']);
@@ -128,7 +128,7 @@ export function lists(world: World): void {
     });
 
     it('a server without a mark tells of none, and keeps none', async (server) => {
-      const ours = await meet(server, new Heard('web1'));
+      const ours = await meet(server, new Heard(server, 'web1'));
       await server.forgetMark();
       ours.write(ours.identity?.repliedAt ?? 0);
       await server.pass(50);

@@ -17,6 +17,8 @@ import type { RedisMaster } from '../../src/redis/redis-master.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 
 export interface Server {
+  /** Of all keys. */
+  readonly prefix: string;
   /** One more handle on the server, as one more program has it; independent of the others. */
   handle(): Master;
   /** The same of a program that compares its list of masters with those of other hosts. */

@@ -59,6 +59,7 @@ function serverBehind(
     return answer;
   }
   return {
+    prefix,
     handle() {
       const handle = new RedisMaster(
         parseAddress(proxy.url),

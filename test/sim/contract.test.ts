@@ -59,6 +59,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     return new realSystem.LockObserver(endpoint.address, settings, registry, clock);
   };
   return {
+    prefix,
     handle() {
       const { endpoint, clock } = newProcess();
       return new realSystem.RedisMaster(
