@@ -33,7 +33,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'reader-wakes-no-reader',
     'a reader does not wake the next reader',
-    rarely(20, 'readers-and-writers', 'handOver'),
+    rarely(60, 'readers-and-writers', 'handOver'),
   ),
   inScript(
     'sharer-woken-alone',
