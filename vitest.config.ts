@@ -2,8 +2,10 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { measurePatience } from './scripts/patience.js';
 import { generous } from './test/servers/patience.ts';
+import { shareCache } from './test/servers/shared-cache.ts';
 
 measurePatience();
+shareCache();
 
 // One project a suite; test/README.md says which question each answers. The suites that start
 // servers and programs run one file at a time: two cores shared by five masters and a few dozen

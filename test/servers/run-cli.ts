@@ -13,6 +13,7 @@ import { afterEach, expect } from 'vitest';
 import { noConfiguration } from './no-configuration.ts';
 import { generous } from './patience.ts';
 import { eventually } from './processes.ts';
+import { sharedCache } from './shared-cache.ts';
 import { MARK, type Survivor, survivorsOf } from './survivors.ts';
 import { scratchFolder } from './watchdog.ts';
 
@@ -84,11 +85,10 @@ export class CliRun {
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,
-      // One cache for all runs of a file: most tests are about a second run of the same user.
       env: {
         PATH: process.env.PATH,
         HOME: home,
-        XDG_CACHE_HOME: join(scratchFolder(), 'cache'),
+        XDG_CACHE_HOME: sharedCache(),
         ...noConfiguration,
         [MARK]: this.id,
         ...env,
