@@ -242,6 +242,7 @@ it.concurrent('sends no stop signal in the place of a guard where SIGKILL is due
 it.concurrent('ends the command of a guard that stands still', async () => {
   const { client, child, spare, pid, log } = await begun('now', 'spawns', 'pid');
   await child.started;
+  const [member = 0] = childrenOf(pid);
   process.kill(pid, 'SIGSTOP');
   client.setDeadlines(timeLeft);
   client.setDeadlines(timeLeft); // The first is not answered.
@@ -249,4 +250,5 @@ it.concurrent('ends the command of a guard that stands still', async () => {
   expect(spare.state).toBe('Z');
   expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' } });
   await child.kill();
+  process.kill(member, 'SIGKILL'); // Here no subreaper has inherited it.
 }, 60_000);
