@@ -73,6 +73,29 @@ it('is not talked out of it, once it has begun', async () => {
   expect(log).toEqual(['say at 1000', 'stop at 1000', 'kill at 1200']);
 });
 
+it('reads later deadlines where it did not run, also when they come a moment after', async () => {
+  const { clock, guard, log } = begun(1_000, 5_000);
+  await clock.leapTo(3_000);
+  await clock.moveTo(3_150); // The thread that reads the pipe has had no turn so far.
+  guard.setDeadlines(6_000, 8_000);
+  await clock.moveTo(5_990);
+  expect(log).toEqual([]);
+});
+
+it('stops where it did not run and no later deadline comes', async () => {
+  const { clock, log } = begun(1_000, 5_000);
+  await clock.leapTo(3_000);
+  await clock.moveTo(9_000);
+  expect(log).toEqual(['say at 3200', 'stop at 3200', 'kill at 3400']);
+});
+
+it('kills without delay where it did not run until then', async () => {
+  const { clock, log } = begun(1_000, 1_200);
+  await clock.leapTo(3_000);
+  await clock.moveTo(9_000);
+  expect(log).toEqual(['say at 3020', 'kill at 3020']);
+});
+
 it('stops at once when redlock-run is gone, and is done when no process is left', async () => {
   const { clock, guard, log } = begun(1_000, 1_200);
   await clock.moveTo(100);
