@@ -34,14 +34,19 @@ beforeEach(async () => {
     await master.flush();
     await master.markLongAgo('redlock:');
   }
-  const now = `${Date.now()}`;
-  const list = JSON.stringify([3, Object.fromEntries(theirs.map(({ name, url }) => [name, url]))]);
-  for (const master of theirs) await master.command('hset', markKey, 'list:web1', `${now} ${list}`);
+  await tellList(0);
 });
 afterAll(async () => {
   await stopAll();
   nothingLeft();
 });
+
+/** web1 has used its list so long ago. */
+async function tellList(agoMs: number): Promise<void> {
+  const addresses = Object.fromEntries(theirs.map(({ name, url }) => [name, url]));
+  const told = `${Date.now() - agoMs} ${JSON.stringify([3, addresses])}`;
+  for (const master of theirs) await master.command('hset', markKey, 'list:web1', told);
+}
 
 const listsOn = (masters: readonly TestMaster[]) =>
   Promise.all(masters.map((master) => master.command('hexists', markKey, ourField)));
@@ -136,5 +141,9 @@ test('doctor shows the lists and their hosts, and grades them as a run does', as
   expect((await told(ours))[0]).toContain(urls);
   expect(await told(theirs)).toEqual([
     expect.stringMatching(/^ok: these masters are those of web1 \(\S+ ago\)$/),
+  ]);
+  await tellList(2 * 24 * 60 * 60 * 1000); // No run warns of it any more.
+  expect(await told(ours)).toEqual([
+    expect.stringMatching(/^ok: web1 \(2d\S* ago\) has 3 masters/),
   ]);
 });
