@@ -1,6 +1,6 @@
 // The end of a run as a line for people: `what: which: why (what to do)`. Pure.
 
-import { parseFreeze } from '../lock/people.ts';
+import { parseFreeze } from '../lock/freeze.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { Finished } from '../run/ports.ts';
 import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/supervisor.ts';

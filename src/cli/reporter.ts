@@ -6,8 +6,9 @@ import type { Finished, RunEvent } from '../run/ports.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
 import { failuresLine, heldByLine } from '../text/lines.ts';
 import { endingLine } from './ending-line.ts';
+import { type Level, level } from './journal.ts';
 import { eventLine, type WaitEvent, warningOf } from './run-lines.ts';
-import { type Level, level, type Output } from './stderr.ts';
+import type { Output } from './stderr.ts';
 import { WaitNotice } from './wait-notice.ts';
 
 export interface ReporterSettings {

@@ -1,9 +1,7 @@
-// Text in columns and rows, as a terminal shows it: tables, and lines broken between words.
-// *Note:* string-width takes as long to load as Node starts, so it is only for what is shown to
-// people.
+// Lines broken between words, as a terminal of so many columns shows them. *Note:* string-width
+// takes as long to load as Node starts, so it is only for what is shown to people.
 
 import stringWidth from 'string-width';
-import { oneLine } from '../text/foreign-text.ts';
 import type { Tone, TonedLine } from './colour.ts';
 
 /**
@@ -53,24 +51,4 @@ export function toned(text: string, tone: Tone): TonedLine[] {
     .replace(/\n$/, '')
     .split('\n')
     .map((line) => ({ text: line, tone }));
-}
-
-// Tables for people: no borders, two spaces between columns, readable when piped. Programs use
-// --json. It is no library, because those that were tried took up to seven seconds for ten thousand
-// rows.
-
-/** Ends with a newline; empty without rows. A cell stays on one line, whatever is in it. */
-export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '';
-  const cells = [head, ...rows.map((row) => row.map(oneLine))];
-  const widths = head.map((_, column) =>
-    cells.reduce((width, row) => Math.max(width, widthOf(row[column])), 0),
-  );
-  const padded = (cell: string, column: number) =>
-    cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell));
-  return cells.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
-}
-
-function widthOf(cell = ''): number {
-  return stringWidth(cell);
 }

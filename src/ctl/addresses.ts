@@ -2,7 +2,7 @@
 
 import { localMasters } from '../local/local-masters.ts';
 import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
-import type { CtlSettings } from './call.ts';
+import type { CtlSettings } from './settings.ts';
 
 /**
  * The masters of the settings, and the local ones that are running. Throws LocalError,

@@ -1,11 +1,12 @@
 // What holds or bars a lock, by what the masters show: holders, in every form of lock, and a
 // freeze. Pure.
 
-import { parseFreeze } from '../lock/people.ts';
+import { parseFreeze } from '../lock/freeze.ts';
 import type { Sharing } from '../lock/types.ts';
 import { isMode, parseValue } from '../lock/value.ts';
 import type { LockSnapshot, SeenFreeze } from '../redis/snapshot.ts';
-import { printable, withBytesEscaped } from '../text/foreign-text.ts';
+import { withBytesEscaped } from '../text/bytes.ts';
+import { printable } from '../text/foreign-text.ts';
 import { freezeLine } from '../text/lines.ts';
 
 /** One holder, as one master shows it. */

@@ -3,7 +3,8 @@
 // orphan.
 
 import type { TonedLine } from '../cli/colour.ts';
-import { fittedLines, renderTable } from '../cli/rows.ts';
+import { fittedLines } from '../cli/rows.ts';
+import { renderTable } from '../cli/table.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';

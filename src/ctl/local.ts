@@ -2,7 +2,7 @@
 // nothing on disk: stopping them ends every lock on them and stops the commands under these locks,
 // so `stop` asks first when locks are held.
 
-import { renderTable } from '../cli/rows.ts';
+import { renderTable } from '../cli/table.ts';
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import { parseAddress } from '../redis/address.ts';
@@ -11,8 +11,9 @@ import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/observer.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import type { Call, CtlSettings } from './call.ts';
+import type { Call } from './call.ts';
 import { MasterQuery } from './master-query.ts';
+import type { CtlSettings } from './settings.ts';
 
 export async function local(call: Call): Promise<number> {
   const [action = ''] = call.args.operands;

@@ -7,7 +7,7 @@ import type { AcquireReply, Failed, FailureCause } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
-import { withBytesEscaped } from '../text/foreign-text.ts';
+import { withBytesEscaped } from '../text/bytes.ts';
 import { failureLine } from '../text/lines.ts';
 import { iso, median } from '../text/time.ts';
 import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './holdings.ts';

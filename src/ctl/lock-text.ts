@@ -2,7 +2,8 @@
 // queue. Pure. A waiting redlock-run describes a holder in the same words.
 
 import type { Tone, TonedLine } from '../cli/colour.ts';
-import { renderTable, toned } from '../cli/rows.ts';
+import { toned } from '../cli/rows.ts';
+import { renderTable } from '../cli/table.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import { printable, quoted } from '../text/foreign-text.ts';
 import { reasonBehind, reasonParts, roughly } from '../text/lines.ts';

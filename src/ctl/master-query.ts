@@ -13,8 +13,8 @@ import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { roughly } from '../text/lines.ts';
 import { addressesOf } from './addresses.ts';
-import type { CtlSettings } from './call.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
+import type { CtlSettings } from './settings.ts';
 
 /** Locks read in one request: about a millisecond of a master's time. */
 const batchSize = 100;

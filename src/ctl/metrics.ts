@@ -12,12 +12,12 @@ import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
 import { failureLine } from '../text/lines.ts';
 import type { Call } from './call.ts';
+import { pastOf as skipsOf } from './history/check-past.ts';
 import { pastOf } from './history/history.ts';
 import { endOf, type PastRun } from './history/run-history.ts';
 import { kindOf } from './history/run-text.ts';
 import type { LockState } from './lock-state.ts';
 import { allLines, MasterQuery } from './master-query.ts';
-import { pastOf as skipsOf } from './steps/steps.ts';
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;

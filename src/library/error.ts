@@ -1,6 +1,9 @@
 // The error that calls of the library reject with: one class, told apart by `kind`, and the
 // functions that make one. Failures that the lock survives (a master that is down, an extension
-// that is tried again) go to `onEvent` instead.
+// that is tried again) go to `onEvent` instead. The messages are those of the programs, `what:
+// which: why (what to do)`, without passwords and line breaks, so that the same documentation
+// explains both. *Note:* `@internal` keeps a function and the types that it names out of the
+// package's declarations.
 
 import type { MasterFailure } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
@@ -84,10 +87,6 @@ export class RedlockError extends Error {
     this.reason = facts.reason ?? null;
   }
 }
-
-// Their messages are those of the programs, `what: which: why (what to do)`, without passwords and
-// line breaks, so that the same documentation explains both. *Note:* `@internal` keeps a function
-// and the types that it names out of the package's declarations.
 
 /** @internal */
 export function usageError(message: string): RedlockError {

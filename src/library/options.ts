@@ -4,12 +4,11 @@
 
 import type { LockEvent } from '../lock/ports.ts';
 
-// Masters are URLs, or clients of ioredis. The type of a client has only the members that the
-// library uses, which every version from 4 on has, so that the library does not depend on the
-// package. `call` tells these clients from those of other packages, which have `duplicate` as well.
-
 /**
  * A client of ioredis 4 or newer. The library never uses, connects or closes it, only duplicates.
+ * The type has only the members that the library uses, which every version from 4 on has, so that
+ * the library does not depend on the package. `call` tells these clients from those of other
+ * packages, which have `duplicate` as well.
  */
 export interface IoredisClient {
   readonly options: {

@@ -1,37 +1,11 @@
-// The private folder of one user's masters: sockets, pid files, logs; and the errors of these
-// masters. The folder is refused if another user can read it, can write to it or has created it.
-// *Invariant:* its path depends on the user's number alone, never on HOME, TMPDIR or XDG_*, because
-// a cron job and a login shell of one user must find the same masters; two folders would be two
-// locks.
+// The private folder of one user's masters: sockets, pid files, logs. The folder is refused if
+// another user can read it, can write to it or has created it. *Invariant:* its path depends on the
+// user's number alone, never on HOME, TMPDIR or XDG_*, because a cron job and a login shell of one
+// user must find the same masters; two folders would be two locks.
 
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-
-// Each error is one line `what: which: why (what to do)` and an exit code. A machine without a
-// server program is 69 (whether the lock is held is unknown), not 78: the command line was right.
-
-/** The local masters cannot be used. Thrown by everything in this folder. */
-export class LocalError extends Error {
-  override readonly name: string = 'LocalError';
-  /** 78 when a person must change something, 69 when it may work another time. */
-  readonly exitCode: 69 | 78;
-
-  constructor(exitCode: 69 | 78, which: string, why: string, whatToDo: string) {
-    super(`local masters: ${which}: ${why} (${whatToDo})`);
-    this.exitCode = exitCode;
-  }
-}
-
-/** No redis-server and no valkey-server on this machine. */
-export class NoServerProgram extends LocalError {
-  override readonly name = 'NoServerProgram';
-
-  constructor() {
-    const whatToDo =
-      'install one, such as `apt-get install redis-server`, or name your own masters with --master';
-    super(69, 'redis-server or valkey-server', 'not found on PATH', whatToDo);
-  }
-}
+import { LocalError } from './error.ts';
 
 /** The kernel's limit is 108 bytes with the final NUL, 104 on a Mac. */
 const longestSocketPathBytes = 100;

@@ -9,7 +9,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LocalError } from './directory.ts';
+import { LocalError } from './error.ts';
 import type { ServerProgram } from './server-program.ts';
 
 const timeoutMs = 5_000;

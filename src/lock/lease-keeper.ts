@@ -4,7 +4,8 @@
 // *Invariant:* nothing is extended once stopping is due. After a suspension (a stopped process, a
 // sleeping machine) the clock is read first: if stopping is due, the work is stopped, not extended.
 
-import type { HolderChannel, Listen, Person } from './people.ts';
+import type { HolderChannel, Listen } from './holder-channel.ts';
+import type { Person } from './people.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { HeldLock } from './redlock.ts';
 import type { Claim, Lease, LossReason } from './types.ts';

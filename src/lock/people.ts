@@ -1,14 +1,10 @@
-// What people do to a lock. They ask its living holder, by a message on the holder's own channel,
-// to stop its command, or to look at once whether its lock was broken; and they freeze it. A
-// message carries the token of the holder that it is meant for. It is a wish and no proof: a lost
-// message changes nothing, a forged one stops a command at most, and what is broken is found out by
-// an extension.
+// What people ask of a lock's living holder, by a message on the holder's own channel: to stop its
+// command, or to look at once whether its lock was broken. A message carries the token of the
+// holder that it is meant for. It is a wish and no proof: a lost message changes nothing, a forged
+// one stops a command at most, and what is broken is found out by an extension.
 
-import type { Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
-import type { Claim } from './types.ts';
-import { cut, cutNote, parseValue } from './value.ts';
-import { askedIdOf } from './waiter-id.ts';
+import { cut, cutNote } from './value.ts';
 
 /** stop: end the command. broken: extend at once, because the lock may have been taken away. */
 export type RequestKind = 'stop' | 'broken';
@@ -109,89 +105,4 @@ export class HolderRequests {
 function keepNewest(known: Map<string, unknown> | Set<string>): void {
   const [oldest] = known.keys();
   if (known.size > mostPending && oldest !== undefined) known.delete(oldest);
-}
-
-// The holder's side: a subscription on each master. A lock needs none: where it fails, nothing is
-// asked.
-
-export type OnRequest = (request: HolderRequest) => void;
-/** Listens for what people ask of the holder of this claim. */
-export type Listen = (claim: Claim, onRequest: OnRequest) => HolderChannel;
-
-/** A master that fails is left out until the next `renew`. */
-export class HolderChannel {
-  readonly #claim: Claim;
-  readonly #onRequest: OnRequest;
-  readonly #requests: HolderRequests;
-  readonly #subscriptions = new Set<Subscription>();
-  /** The masters without a subscription, and with none under way. */
-  readonly #missing: Set<Master>;
-  #isClosed = false;
-
-  constructor(masters: readonly Master[], claim: Claim, onRequest: OnRequest) {
-    const { token } = claim;
-    this.#claim = { ...claim, waiter: { id: askedIdOf(token), arrivalUs: 0 } };
-    this.#onRequest = onRequest;
-    this.#requests = new HolderRequests(token, masters.length);
-    this.#missing = new Set(masters);
-    this.renew();
-  }
-
-  /** Subscribes on the masters where that has failed. */
-  renew(): void {
-    for (const master of [...this.#missing]) {
-      this.#missing.delete(master);
-      const onMessage = (message: string) => this.#receive(master, message);
-      void master.subscribe(this.#claim, onMessage).then((subscription) => {
-        if ('kind' in subscription) this.#missing.add(master);
-        else if (this.#isClosed) subscription.close();
-        else this.#subscriptions.add(subscription);
-      });
-    }
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#missing.clear();
-    for (const subscription of this.#subscriptions) subscription.close();
-  }
-
-  #receive(master: Master, message: string): void {
-    const request = this.#isClosed ? null : this.#requests.receive(master.name, message);
-    if (request !== null) this.#onRequest(request);
-  }
-}
-
-/**
- * A person's lock without a process. It stands beside the lock, on a quorum of masters, and bars
- * every new holder, while the present one goes on. Its value has the form of a holder's, so that
- * what knows no freezes shows a person and not nonsense.
- */
-export interface Freeze {
-  /** Unique: it is this freeze that is thawed, and no other. */
-  readonly token: string;
-  readonly user: string;
-  readonly host: string;
-  readonly pid: number;
-  /** ISO 8601, by the clock of the host, for reading only. */
-  readonly since: string;
-  /** Why. */
-  readonly note: string;
-}
-
-/** In the place of a command's name. */
-export const freezeLabel = 'redlockctl freeze';
-
-export function renderFreeze({ token, note, ...freeze }: Freeze): string {
-  return `${token} ${JSON.stringify({ ...freeze, label: freezeLabel, frozen: note })}`;
-}
-
-/** null for what is no freeze, such as the value of a holder. */
-export function parseFreeze(value: string): Freeze | null {
-  const { token, record } = parseValue(value);
-  if (record === null || record.label !== freezeLabel) return null;
-  const { frozen } = JSON.parse(value.slice(value.indexOf(' ') + 1));
-  if (typeof frozen !== 'string') return null;
-  const { user, host, pid, since } = record;
-  return { token, user: cut(user), host: cut(host), pid, since: cut(since), note: cutNote(frozen) };
 }

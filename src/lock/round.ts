@@ -1,50 +1,12 @@
-// One request to every master at once. A round ends as soon as its verdict is certain, or when each
+// One request to every master at once. A round ends as soon as the outcome is certain, or when each
 // master has answered or run out of time. Later answers are still passed on, because what a
-// straggler grants has to be used or rolled back. An extension also shows whether a
-// master's clock has jumped.
+// straggler grants has to be used or rolled back.
 
 import { sleepAwake } from './awake.ts';
 import { moreTelling } from './failures.ts';
+import { MasterTimes } from './master-times.ts';
 import type { Clock, Report } from './ports.ts';
-import { driftMsOf, usualDriftFactor } from './quorum.ts';
 import type { Extended, Failed, MasterFailure } from './types.ts';
-
-// Jumps of a master's time of day. Redis expires keys by that time, so a master whose clock is set
-// forward drops locks early. A client cannot prevent that, but it can report it. *Note:* only the
-// progress since the last answer is compared. The time that an answer was under way is unknown, so
-// only a difference that no delay can explain is a jump.
-
-/** By how much the master's clock was ahead of ours when it answered: the least and the most. */
-interface Lead {
-  readonly leastMs: number;
-  readonly mostMs: number;
-  readonly at: number;
-}
-
-export class MasterTimes {
-  readonly #leads = new Map<object, Lead>();
-
-  /**
-   * By how many ms the master's clock ran ahead of ours since its last answer; negative if behind;
-   * 0 where drift and delays explain the difference. `masterTimeMs` was read on the master between
-   * `askedAt` and `answeredAt` on our clock.
-   */
-  jumpOf(master: object, masterTimeMs: number, askedAt: number, answeredAt: number): number {
-    const lead = {
-      leastMs: masterTimeMs - answeredAt,
-      mostMs: masterTimeMs - askedAt,
-      at: answeredAt,
-    };
-    const last = this.#leads.get(master);
-    this.#leads.set(master, lead);
-    if (!last) return 0;
-    const driftMs = driftMsOf(answeredAt - last.at, usualDriftFactor);
-    const aheadMs = lead.leastMs - last.mostMs;
-    const behindMs = last.leastMs - lead.mostMs;
-    if (aheadMs > driftMs) return Math.round(aheadMs);
-    return behindMs > driftMs ? -Math.round(behindMs) : 0;
-  }
-}
 
 /** What is asked: a master, or anything else with a name. */
 interface Named {

@@ -35,7 +35,8 @@ export async function mastersOf(settings: Settings): Promise<JobMasters> {
     await readPasswords(settings.masters);
     return { addresses: settings.masters, replaced: () => null };
   }
-  const { rememberServers, startLocalMasters } = await import('../local/local-masters.ts');
+  const { startLocalMasters } = await import('../local/local-masters.ts');
+  const { rememberServers } = await import('../local/same-servers.ts');
   const directory = settings.localDirectory;
   const sockets = await startLocalMasters({ directory, environment: process.env });
   const replaced = rememberServers(sockets);

@@ -7,7 +7,7 @@ import { onlookersOf } from '../cli/onlookers.ts';
 import type { Reporter } from '../cli/reporter.ts';
 import type { Settings } from '../config/settings.ts';
 import { acquire } from '../lock/acquire.ts';
-import { HolderChannel, type Listen } from '../lock/people.ts';
+import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
 import { Redlock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
@@ -21,9 +21,9 @@ import { childEnvironment, heldNames, isHeldAround } from '../run/environment.ts
 import { GuardClient } from '../run/guard/client.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import type { StartPlan } from '../run/guard/protocol.ts';
-import { runOnLost } from '../run/hooks.ts';
 import { findIsolation, type Isolation } from '../run/isolation.ts';
-import { type ExitStatus, exitStatusOf, Recorder } from '../run/outcome.ts';
+import { runOnLost } from '../run/on-lost.ts';
+import { type ExitStatus, exitStatusOf } from '../run/outcome.ts';
 import {
   type Finished,
   type RunEvent,
@@ -34,6 +34,7 @@ import {
 import { endedBefore, objectionTo, RunError } from '../run/preconditions.ts';
 import { libcForTree } from '../run/processes/kept-tree.ts';
 import { type Libc, loadBootClock } from '../run/processes/libc.ts';
+import { Recorder } from '../run/recorder.ts';
 import { Run } from '../run/run.ts';
 import { meaningOf } from '../run/signals.ts';
 import type { StopReason } from '../run/supervisor.ts';

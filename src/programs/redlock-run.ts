@@ -1,10 +1,12 @@
 // The entry of redlock-run: arguments, environment and signals in, exit code out. job.ts puts the
 // parts of a run together.
 
+import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { helpColumns, renderHelp, renderVersion } from '../cli/help.ts';
+import { isJournal } from '../cli/journal.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
-import { isJournal, openStderr, reportFailure, reportOutputFailure } from '../cli/stderr.ts';
+import { openStderr } from '../cli/stderr.ts';
 import {
   type Arguments,
   checkArgumentBytes,
@@ -15,7 +17,7 @@ import { checkReportPath } from '../config/report-file.ts';
 import { resolveSettings, type Settings } from '../config/settings.ts';
 import { executionContext } from '../config/sources.ts';
 import { warningLine } from '../config/warning.ts';
-import { LocalError } from '../local/directory.ts';
+import { LocalError } from '../local/error.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { areTooFew, checkDescriptors, RunError, tooFew } from '../run/preconditions.ts';
 import { leaveTerminal, raiseAgain } from '../run/terminal.ts';

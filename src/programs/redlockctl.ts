@@ -2,73 +2,30 @@
 // and terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
 // does not load the full screen.
 
-import { readFileSync, readlinkSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { TonedLine } from '../cli/colour.ts';
+import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { helpColumns, renderVersion } from '../cli/help.ts';
-import { mayColour, reportFailure, reportOutputFailure } from '../cli/stderr.ts';
+import { mayColour } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/arguments.ts';
 import { executionContext } from '../config/sources.ts';
-import { type Call, holderRoleName, Output, type OwnerProcess, readSettings } from '../ctl/call.ts';
+import { type Call, holderRoleName } from '../ctl/call.ts';
 import { parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
+import { Output } from '../ctl/output.ts';
+import { readSettings } from '../ctl/settings.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
-import { LocalError } from '../local/directory.ts';
+import { LocalError } from '../local/error.ts';
 import type { HolderRecord } from '../lock/value.ts';
 import type { GuardProgram } from '../run/guard/guard-process.ts';
-import { type ProcessEntry, processEntry } from '../run/processes/process-table.ts';
+import { callerOf, isThere, ownerOf } from '../run/processes/owner.ts';
 import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
 import { createSystemClock } from '../system/clock.ts';
 import { printableLines } from '../text/foreign-text.ts';
-
-// The process for which a lock is held in the background: which one it is, and whether it still
-// lives. It is not ended here. *Note:* the system reuses pids, so the time of the start goes with a
-// pid. And a shell may run `token=$(redlockctl ...)` in a copy of itself, which ends a moment
-// later: a copy counts as the shell that it was made of.
-
-/** null: there is no such process, or it is hidden from this user. */
-export function ownerOf(pid: number): OwnerProcess | null {
-  const entry = processEntry(pid);
-  return entry && { pid, startedAt: entry.startedAt };
-}
-
-/** The caller of this process: its parent, or the original if the parent is a copy. */
-export function callerOf(parentPid: number): OwnerProcess | null {
-  let pid = parentPid;
-  for (let entry = seen(pid); entry !== null; entry = seen(pid)) {
-    if (entry.parent < 1 || !isCopy(entry, seen(entry.parent))) break;
-    pid = entry.parent;
-  }
-  return ownerOf(pid);
-}
-
-/** Whether the process lives. One that has ended and waits for its parent (a zombie) does not. */
-export function isThere({ pid, startedAt }: OwnerProcess): boolean {
-  const entry = processEntry(pid);
-  return entry !== null && entry.startedAt === startedAt && entry.isAlive;
-}
-
-function isCopy(entry: ProcessEntry, parent: ProcessEntry | null): boolean {
-  if (parent === null || entry.session !== parent.session) return false;
-  try {
-    const [own, original] = [entry, parent].map(({ pid }) => [
-      readlinkSync(`/proc/${pid}/exe`),
-      readFileSync(`/proc/${pid}/cmdline`, 'utf8'),
-    ]);
-    return String(own) === String(original);
-  } catch {
-    return false; // It belongs to another user, or has ended.
-  }
-}
-
-/** Linux only: elsewhere a copy cannot be told from its original. */
-function seen(pid: number): ProcessEntry | null {
-  return process.platform === 'linux' ? processEntry(pid) : null;
-}
 
 /** Why a run could not guard its command here, found out by starting a guard; null: it could. */
 async function whyNotKept(guard: GuardProgram): Promise<string | null> {

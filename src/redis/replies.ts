@@ -9,7 +9,7 @@ import type {
   ReleaseReply,
   RepairReply,
 } from '../lock/types.ts';
-import { textOf } from '../text/foreign-text.ts';
+import { textOf } from '../text/bytes.ts';
 import { failed, isFailed } from './errors.ts';
 
 /** The deepest lists in the replies of our scripts, and one level more. */

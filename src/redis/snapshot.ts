@@ -2,7 +2,7 @@
 // clients write there too, so everything is bounded.
 
 import { parsePermit } from '../lock/value.ts';
-import { bytesOf } from '../text/foreign-text.ts';
+import { bytesOf } from '../text/bytes.ts';
 import { isFailed } from './errors.ts';
 import {
   as,

@@ -2,8 +2,8 @@
 // what it reports, and its result. The simulator runs it with parts of its own. Reports decide
 // nothing.
 
+import type { Listen } from '../lock/holder-channel.ts';
 import { deadlineOf } from '../lock/lease-keeper.ts';
-import type { Listen } from '../lock/people.ts';
 import type { Clock, LockEvent, Random } from '../lock/ports.ts';
 import type { HeldLock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';

@@ -1,7 +1,9 @@
 // The exit status of both programs, and the errors that end with it. --help and the man pages are
 // made from the table, and docs/reference.md is compared with it. A code means the same in both
 // programs. redlockctl exits with 75 for a held lock also when it was only asked, so that `until
-// redlockctl status x; do sleep 1; done` works.
+// redlockctl status x; do sleep 1; done` works. An error is a mistake of the user, shown as one
+// line without a stack: `what: which: why (what to do)`. Expected outcomes (busy, unreachable,
+// lost) are returned values instead, and bugs are assertions.
 
 import { oneLine } from './foreign-text.ts';
 
@@ -111,10 +113,6 @@ export function exitCodesOf(program: 'run' | 'ctl'): (readonly [code: string, me
     return meaning === undefined ? [] : [[row.code, meaning] as const];
   });
 }
-
-// Errors for mistakes of the user, shown as one line without a stack: `what: which: why (what to
-// do)`. Expected outcomes (busy, unreachable, lost) are returned values instead, and bugs are
-// assertions.
 
 /** A wrong command line: exit 64. */
 export class UsageError extends Error {

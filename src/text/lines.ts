@@ -2,8 +2,8 @@
 // failed, and how a wait goes on. Each is one line. A lock name may contain anything, so it is
 // always quoted.
 
+import { type Freeze, parseFreeze } from '../lock/freeze.ts';
 import type { Person } from '../lock/people.ts';
-import { type Freeze, parseFreeze } from '../lock/people.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import { type HolderRecord, isMode, parseValue } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';

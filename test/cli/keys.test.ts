@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { type OptionValues, readOptionValues } from '../../src/config/arguments.ts';
 import { environmentName, keyTable } from '../../src/config/setting-table.ts';
-import { readSettings } from '../../src/ctl/call.ts';
+import { readSettings } from '../../src/ctl/settings.ts';
 import { startMasters } from '../servers/masters.ts';
 import { pemFile } from '../servers/pem.ts';
 import { eventually, isAlive } from '../servers/processes.ts';

@@ -3,7 +3,7 @@
 // closed, as in Node; only sudden death removes it.
 
 import type { IdentifiedServer } from '../../src/lock/acquire.ts';
-import type { Listen } from '../../src/lock/people.ts';
+import type { Listen } from '../../src/lock/holder-channel.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';

@@ -5,11 +5,12 @@ import * as lockStateModule from '../../src/ctl/lock-state.ts';
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
 import * as actsModule from '../../src/ctl/people/acts.ts';
 import * as personModule from '../../src/ctl/people/person.ts';
+import * as acquireOnceModule from '../../src/ctl/steps/acquire-once.ts';
 import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as historyModule from '../../src/lock/history.ts';
-import * as peopleModule from '../../src/lock/people.ts';
+import * as holderChannelModule from '../../src/lock/holder-channel.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
@@ -21,8 +22,8 @@ import * as mastersWatchModule from '../../src/redis/masters-watch.ts';
 import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
-import * as outcomeModule from '../../src/run/outcome.ts';
 import * as runPortsModule from '../../src/run/ports.ts';
+import * as recorderModule from '../../src/run/recorder.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
 import type { Script } from './sim-redis.ts';
@@ -31,13 +32,14 @@ import type { Script } from './sim-redis.ts';
 export interface Modules {
   readonly 'ctl/people/acts': typeof actsModule;
   readonly 'ctl/people/person': typeof personModule;
+  readonly 'ctl/steps/acquire-once': typeof acquireOnceModule;
   readonly 'ctl/steps/holder-daemon': typeof holderDaemonModule;
   readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
   readonly 'ctl/lock-state': typeof lockStateModule;
   readonly 'ctl/master-query': typeof masterQueryModule;
   readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/history': typeof historyModule;
-  readonly 'lock/people': typeof peopleModule;
+  readonly 'lock/holder-channel': typeof holderChannelModule;
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'lock/wait': typeof waitModule;
   readonly 'lock/value': typeof valueModule;
@@ -48,7 +50,7 @@ export interface Modules {
   readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
-  readonly 'run/outcome': typeof outcomeModule;
+  readonly 'run/recorder': typeof recorderModule;
   readonly 'run/ports': typeof runPortsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
@@ -60,13 +62,14 @@ export type System = ReturnType<typeof systemOf>;
 const realModules: Modules = {
   'ctl/people/acts': actsModule,
   'ctl/people/person': personModule,
+  'ctl/steps/acquire-once': acquireOnceModule,
   'ctl/steps/holder-daemon': holderDaemonModule,
   'ctl/steps/lock-handle': lockHandleModule,
   'ctl/lock-state': lockStateModule,
   'ctl/master-query': masterQueryModule,
   'lock/acquire': acquireModule,
   'lock/history': historyModule,
-  'lock/people': peopleModule,
+  'lock/holder-channel': holderChannelModule,
   'lock/redlock': redlockModule,
   'lock/wait': waitModule,
   'lock/value': valueModule,
@@ -77,7 +80,7 @@ const realModules: Modules = {
   'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/calls/scripts': scriptsModule,
-  'run/outcome': outcomeModule,
+  'run/recorder': recorderModule,
   'run/ports': runPortsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
@@ -108,7 +111,7 @@ export function systemOf(modules: Modules) {
     MastersWatch: modules['redis/masters-watch'].MastersWatch,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
-    acquireOnce: modules['ctl/steps/lock-handle'].acquireOnce,
+    acquireOnce: modules['ctl/steps/acquire-once'].acquireOnce,
     hold: modules['ctl/steps/holder-daemon'].hold,
     freezeLock: modules['ctl/people/acts'].freezeLock,
     thawLock: modules['ctl/people/acts'].thawLock,
@@ -117,8 +120,8 @@ export function systemOf(modules: Modules) {
     recordAct: modules['ctl/people/person'].recordAct,
     renderAct: modules['lock/history'].renderAct,
     lockStateOf: modules['ctl/lock-state'].lockStateOf,
-    HolderChannel: modules['lock/people'].HolderChannel,
-    Recorder: modules['run/outcome'].Recorder,
+    HolderChannel: modules['lock/holder-channel'].HolderChannel,
+    Recorder: modules['run/recorder'].Recorder,
     extendBy: modules['ctl/steps/lock-handle'].extendBy,
     releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
     look: modules['ctl/steps/lock-handle'].look,

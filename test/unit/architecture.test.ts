@@ -165,7 +165,7 @@ describe('execa starts the command, and the script of --on-lost', () => {
         specifiersOf(withoutComments(sources.get(file) ?? '')).some((name) => specifier.test(name)),
       );
     expect(importers(/^execa$/)).toEqual(['run/processes/execa.ts']);
-    expect(importers(/\/execa\.ts$/).sort()).toEqual(['run/guard/command.ts', 'run/hooks.ts']);
+    expect(importers(/\/execa\.ts$/).sort()).toEqual(['run/guard/command.ts', 'run/on-lost.ts']);
     const hidden = "import './hidden-streams.ts';";
     const loader = withoutComments(sources.get('run/processes/execa.ts') ?? '');
     expect(loader.indexOf(hidden)).toBeGreaterThan(-1);

@@ -8,7 +8,7 @@ import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
-import { type ServerVersion, serverVersionOf } from './facts.ts';
+import { type ServerVersion, serverVersionOf } from './server-version.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
 /** Assumed when no master tells its version. */

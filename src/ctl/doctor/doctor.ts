@@ -4,7 +4,8 @@
 // every master for a moment, because nothing less shows that a run would work.
 
 import type { Tone, TonedLine } from '../../cli/colour.ts';
-import { fittedLines, renderTable, toned } from '../../cli/rows.ts';
+import { fittedLines, toned } from '../../cli/rows.ts';
+import { renderTable } from '../../cli/table.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
@@ -12,10 +13,11 @@ import { markQuestionOf } from '../../redis/restart.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
-import type { Call, CtlSettings } from '../call.ts';
+import type { Call } from '../call.ts';
 import type { VerbArguments } from '../command-line.ts';
 import { MasterQuery } from '../master-query.ts';
 import { actLine, personOf } from '../people/person.ts';
+import type { CtlSettings } from '../settings.ts';
 import { gatherFacts, type MasterFacts } from './facts.ts';
 import {
   type Assessment,

@@ -2,7 +2,7 @@
 // a restarted master has forgotten is set again with --repair-freezes, where the history says that
 // the freeze was set, and not thawed.
 
-import { parseFreeze } from '../../lock/people.ts';
+import { parseFreeze } from '../../lock/freeze.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import { parseValue } from '../../lock/value.ts';
 import { isFailed } from '../../redis/errors.ts';

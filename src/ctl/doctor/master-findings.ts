@@ -7,7 +7,8 @@
 
 import { usualDriftFactor } from '../../lock/quorum.ts';
 import { roughly } from '../../text/lines.ts';
-import { type MasterFacts, rateOf, tolerableRate } from './facts.ts';
+import { rateOf, tolerableRate } from './clock-rate.ts';
+import type { MasterFacts } from './facts.ts';
 import {
   type Check,
   type Circumstances,

@@ -2,9 +2,10 @@
 // table of them, which fits a terminal: a long sentence stands below its row. Pure.
 
 import stringWidth from 'string-width';
-import { fitted, renderTable, rowsOf } from '../../cli/rows.ts';
+import { fitted, rowsOf } from '../../cli/rows.ts';
+import { renderTable } from '../../cli/table.ts';
+import { freezeLabel } from '../../lock/freeze.ts';
 import { vanished } from '../../lock/history.ts';
-import { freezeLabel } from '../../lock/people.ts';
 import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
 import { modeLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';

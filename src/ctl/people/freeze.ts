@@ -3,7 +3,7 @@
 // Any person may thaw it.
 
 import { randomBytes } from 'node:crypto';
-import { parseFreeze, renderFreeze } from '../../lock/people.ts';
+import { parseFreeze, renderFreeze } from '../../lock/freeze.ts';
 import { parseValue } from '../../lock/value.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';

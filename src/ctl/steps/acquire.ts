@@ -3,7 +3,7 @@
 // the next `extend`.
 
 import { randomBytes } from 'node:crypto';
-import { HolderChannel, type Listen } from '../../lock/people.ts';
+import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
 import { usualDriftFactor } from '../../lock/quorum.ts';
 import { Redlock } from '../../lock/redlock.ts';
@@ -20,8 +20,9 @@ import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { busyLine, failuresLine, holderLine } from '../../text/lines.ts';
 import { addressesOf } from '../addresses.ts';
-import type { Call, CtlSettings } from '../call.ts';
-import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
+import type { Call } from '../call.ts';
+import type { CtlSettings } from '../settings.ts';
+import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
 
 /** A Redlock with connections of its own, which `close` ends. */
 interface OpenedRedlock extends Pick<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {

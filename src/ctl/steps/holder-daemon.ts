@@ -2,15 +2,15 @@
 // wanted, and releases it. Pure of arguments and output, so the simulator runs it as it is. *Note:*
 // a release by token wakes this process; a lock that is missing without that wake-up was lost.
 
+import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
-import type { Listen } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { usualDriftFactor } from '../../lock/quorum.ts';
 import { lockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
-import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
+import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
 
 export interface HolderDaemonParts extends AcquireOnceParts {
   readonly masterTimeoutMs: number;

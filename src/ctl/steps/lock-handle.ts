@@ -1,119 +1,14 @@
-// A lock in separate steps: acquired once, and from then on known by a name and a token, with which
-// it is extended, released, and asked for. All of it reaches the masters through its parameters, so
-// the simulator runs it as it is. Each step but the first reads the lock, because masters compare
-// the whole value, of which the token is only a part.
+// A lock known by a name and a token, in separate steps: it is extended, released, and asked for.
+// All of it reaches the masters through its parameters, so the simulator runs it as it is. Each
+// step reads the lock, because masters compare the whole value, of which the token is only a part.
 
-import assert from 'node:assert/strict';
-import { acquire, type IdentifiedServer } from '../../lock/acquire.ts';
-import type { Clock, Random, Report } from '../../lock/ports.ts';
-import { quorumOf, usualDriftFactor, validUntilOf } from '../../lock/quorum.ts';
+import type { Clock } from '../../lock/ports.ts';
+import { usualDriftFactor, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
-import { alone, type Claim, type Sharing } from '../../lock/types.ts';
-import { type HolderRecord, newClaim } from '../../lock/value.ts';
-import { type Acquisition, waitForLock } from '../../lock/wait.ts';
+import { alone } from '../../lock/types.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
-import type { LockSnapshot } from '../../redis/snapshot.ts';
-import { type Holding, holdingsOf } from '../holdings.ts';
-import { holdingsByToken, type MasterReport } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
-
-export interface AcquireOnceParts {
-  readonly redlock: Redlock;
-  /** The masters of the lock; one that may not be in the list ends the step. */
-  readonly servers: readonly IdentifiedServer[];
-  readonly report: Report;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** A new token: never used before, and not to be guessed. */
-  readonly newToken: () => string;
-  /** The holder record, for people. */
-  readonly holderRecord: () => HolderRecord;
-  /** The id in the wait queue, made from a random one: it tells people which process waits. */
-  readonly waiterIdOf: (random: string) => string;
-}
-
-export interface Wanted {
-  readonly name: string;
-  readonly ttlMs: number;
-  /** null: without limit. */
-  readonly waitMs: number | null;
-  /** How long to go on when no quorum answers. */
-  readonly giveUpAfterMs: number;
-  readonly isFenced: boolean;
-  readonly sharing: Sharing;
-}
-
-/** Waits for the lock, and for the masters to say what they are. */
-export async function acquireOnce(
-  parts: AcquireOnceParts,
-  wanted: Wanted,
-  aborted: AbortSignal,
-): Promise<Acquisition> {
-  const { redlock, clock, random, newToken, holderRecord, waiterIdOf } = parts;
-  const { servers, report } = parts;
-  const { name, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing } = wanted;
-  const waiting = {
-    redlock,
-    clock,
-    random,
-    report,
-    newClaim: () =>
-      newClaim({ resources: [name], ttlMs, isFenced, sharing }, newToken(), holderRecord()),
-    waiterId: waiterIdOf(newToken()),
-    recordOf: () => null,
-  };
-  const unbounded = { retries: null, maxWaiters: null };
-  const acquiring = {
-    clock,
-    report,
-    servers,
-    wait: (leftMs: number | null) =>
-      waitForLock(waiting, { ...unbounded, waitMs: leftMs, giveUpAfterMs, aborted }),
-    release: (claim: Claim) => redlock.release(claim, 0, null),
-    ready: async () => null,
-  };
-  const limits = { waitMs, aborted, reserveMs: 0, isIdentifying: true };
-  const acquisition = await acquire(acquiring, limits);
-  assert(acquisition.kind !== 'not-ready', 'a step needs nothing to be ready');
-  return acquisition;
-}
-
-// Whether the lock is still held with the token, by what the masters show, and for how long at
-// least. A quorum that shows the value confirms that no other client has had the lock since,
-// because a lost value never comes back.
-
-/** lost: a quorum shows that it is not held with this token. unknown: too few masters answered. */
-export type Ownership =
-  | {
-      readonly kind: 'held';
-      readonly value: string;
-      readonly sharing: Sharing;
-      /** Infinite for a value without an expiry. */
-      readonly remainingMs: number;
-      readonly fence: number | null;
-    }
-  | { readonly kind: 'lost' }
-  | { readonly kind: 'unknown' };
-
-export function ownershipOf(reports: readonly MasterReport[], token: string): Ownership {
-  const quorum = quorumOf(reports.length);
-  const { value, sharing } = holdingsByToken(reports).get(token) ?? {};
-  const holdingOf = (snapshot: LockSnapshot): Holding | undefined =>
-    holdingsOf(snapshot).find((one) => one.value === value);
-  const snapshots = reports.flatMap(({ snapshot }) => ('kind' in snapshot ? [] : [snapshot]));
-  const own = snapshots.filter((snapshot) => holdingOf(snapshot) !== undefined);
-  const silentCount = reports.length - snapshots.length;
-  if (value === undefined || sharing === undefined || own.length < quorum) {
-    return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
-  }
-  const remaining = own
-    .map((snapshot) => holdingOf(snapshot)?.remainingMs ?? Number.POSITIVE_INFINITY)
-    .sort((a, b) => b - a);
-  const fences = own.flatMap(({ fence }) => fence ?? []);
-  const fence =
-    fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
-  return { kind: 'held', value, sharing, remainingMs: remaining[quorum - 1] ?? 0, fence };
-}
+import { type Ownership, ownershipOf } from './ownership.ts';
 
 export interface LockHandle {
   readonly name: string;

@@ -3,7 +3,7 @@
 
 import stringWidth from 'string-width';
 import type { TonedLine } from '../../cli/colour.ts';
-import { renderTable } from '../../cli/rows.ts';
+import { renderTable } from '../../cli/table.ts';
 import { oneLine } from '../../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../../text/lines.ts';
 import { describeFreeze } from '../holdings.ts';

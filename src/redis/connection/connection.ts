@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import { sleepAwake } from '../../lock/awake.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
-import { bytesOf } from '../../text/foreign-text.ts';
+import { bytesOf } from '../../text/bytes.ts';
 import type { ScriptCall } from '../calls/script-calls.ts';
 import { scripts } from '../calls/scripts.ts';
 import { failed, isFailed } from '../errors.ts';

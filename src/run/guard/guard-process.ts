@@ -199,10 +199,11 @@ function pipeOf(guard: ChildProcess, descriptor: number): Duplex | undefined {
   return guard.stdio?.[descriptor] as Duplex | undefined;
 }
 
-// The guard is started before the command line has been parsed, because its start takes longest.
-// Whether a command is going to run is a guess here; where it is wrong, the guard is ended unused.
-
-/** `argv`: the arguments after the program's name. */
+/**
+ * Starts the guard before the command line has been parsed, because its start takes longest.
+ * Whether a command is going to run is a guess here; where it is wrong, the guard is ended unused.
+ * `argv`: the arguments after the program's name.
+ */
 export function startEarly(program: GuardProgram, argv: readonly string[]): GuardSupply {
   return { program, spare: isLikelyToRun(argv) ? new GuardProcess(program) : null };
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { originalStack } from '../../../src/cli/stderr.ts';
+import { originalStack } from '../../../src/cli/failure.ts';
 
 it('names the places in the sources where there is a map, and no others', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redlock-stack-'));

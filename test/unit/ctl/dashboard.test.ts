@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { type LockState, lockStateOf } from '../../../src/ctl/lock-state.ts';
 import { cut, inOrder, movedBy, renderDashboard } from '../../../src/ctl/top/dashboard.ts';
-import { renderFreeze } from '../../../src/lock/people.ts';
+import { renderFreeze } from '../../../src/lock/freeze.ts';
 
 const snapshot = (value: string | null, waiters = 0) => ({
   type: value === null ? null : 'string',

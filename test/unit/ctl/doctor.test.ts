@@ -3,16 +3,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { type ClockReading, rateOf, readClock } from '../../../src/ctl/doctor/clock-rate.ts';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
-import {
-  type ClockReading,
-  type MasterFacts,
-  rateOf,
-  readClock,
-  serverVersionOf,
-} from '../../../src/ctl/doctor/facts.ts';
+import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
 import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/findings.ts';
 import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
+import { serverVersionOf } from '../../../src/ctl/doctor/server-version.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
 const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lifetimeMs, takeTurn } from '../../../src/local/start-missing.ts';
+import { lifetimeMs, takeTurn } from '../../../src/local/turn.ts';
 
 let folder: string;
 beforeEach(() => {

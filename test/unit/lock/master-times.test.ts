@@ -1,8 +1,8 @@
 // Jumps of a master's clock as they are told apart from slow answers.
 
 import { expect, it } from 'vitest';
+import { MasterTimes } from '../../../src/lock/master-times.ts';
 import type { Master } from '../../../src/lock/ports.ts';
-import { MasterTimes } from '../../../src/lock/round.ts';
 
 const master = { name: 'm' } as Master;
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bytesOf, textOf } from '../../../src/text/foreign-text.ts';
+import { bytesOf, textOf } from '../../../src/text/bytes.ts';
 
 const bytesAgain = (text: string) => Buffer.from(bytesOf(text));
 

@@ -1,7 +1,8 @@
 // Foreign text as one line of a limited length that does not act on a terminal.
 
 import { expect, test } from 'vitest';
-import { oneLine, printable, printableLines, textOf } from '../../../src/text/foreign-text.ts';
+import { textOf } from '../../../src/text/bytes.ts';
+import { oneLine, printable, printableLines } from '../../../src/text/foreign-text.ts';
 
 test.each([
   ['a line break', 'a\nb', 'a\\nb'],

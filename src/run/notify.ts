@@ -1,55 +1,15 @@
-// The commands of --on-lost and --notify, run by /bin/sh. Neither is part of the command, is ended
-// with it, or changes the exit code; their time is limited. What they print goes to stderr or
-// nowhere, because only the command may write to stdout.
+// The command of --notify, run by /bin/sh at the events that people are told of. Nothing waits for
+// it. redlock-run may end before it, so a shell of its own ends it after ten seconds, with all that
+// it has started in its process group. What it prints goes to stderr or nowhere, because only the
+// command may write to stdout.
 
-import { accessSync, constants } from 'node:fs';
 import type { HolderRecord } from '../lock/value.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import { holderText } from '../text/lines.ts';
 import { encodedList } from './environment.ts';
+import { folder } from './on-lost.ts';
 import { type Finished, type RunEvent, reasonOfLoss } from './ports.ts';
-import { keepApart, startOwn } from './processes/own-children.ts';
-import { send } from './processes/process-tree.ts';
-
-// --on-lost: once, when the lock is lost, after the stop signal was sent.
-
-const longestMs = 10_000;
-
-/** Resolves when the script has ended or was killed after ten seconds. It changes no exit code. */
-export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const { execa } = await import('./processes/execa.ts');
-  const hook = execa('/bin/sh', ['-c', script], {
-    stdio: ['ignore', 2, 2],
-    env: environment,
-    extendEnv: false,
-    cwd: folder(),
-    detached: true,
-    buffer: false,
-    cleanup: false,
-    reject: false,
-    verbose: 'none',
-  });
-  keepApart(hook);
-  const { pid } = hook;
-  const timer = setTimeout(() => pid !== undefined && send(-pid, 'SIGKILL'), longestMs);
-  await hook;
-  clearTimeout(timer);
-}
-
-/** The working folder, or / where it is removed or not accessible: hooks always change to one. */
-function folder(): string {
-  try {
-    const own = process.cwd();
-    accessSync(own, constants.X_OK);
-    return own;
-  } catch {
-    return '/';
-  }
-}
-
-// --notify: at the events that people are told of. Nothing waits for it. redlock-run may end before
-// it, so a shell of its own ends it after ten seconds, with all that it has started in its process
-// group.
+import { startOwn } from './processes/own-children.ts';
 
 export type Notice = 'waiting' | 'acquired' | 'busy' | 'lost' | 'released';
 

@@ -1,0 +1,60 @@
+// The last message of a program that cannot go on: one line for a mistake of the user or for
+// something that this machine lacks; for a bug in the program a stack as well, with the places in
+// its sources. A stderr that cannot be written is ignored.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import { ConfigError, exitCode, UsageError } from '../text/errors.ts';
+import { oneLine, printableLines } from '../text/foreign-text.ts';
+import { prefixOf } from './journal.ts';
+
+/** An error with one line for people and the exit code that belongs to it. */
+export type Expected = Error & { readonly exitCode: number };
+
+/** Says that what was asked for cannot be written to stdout, and returns the exit code. */
+export function reportOutputFailure(program: string, { code }: NodeJS.ErrnoException): number {
+  // The reader may have read enough, as head(1) does: no message, but not a success either.
+  if (code !== 'EPIPE') process.stderr.write(`${program}: output: cannot be written: ${code}\n`);
+  return exitCode.output;
+}
+
+/** Writes `redlock-run: what: which: why` to stderr and returns the exit code. */
+export function reportFailure(
+  program: string,
+  error: unknown,
+  isUnavailable: (error: unknown) => error is Expected,
+): number {
+  process.stderr.on('error', () => {});
+  if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
+    process.stderr.write(`${prefixOf('error')}${program}: ${oneLine(error.message)}\n`);
+    return error.exitCode;
+  }
+  const stack = originalStack((error instanceof Error && error.stack) || String(error));
+  process.stderr.write(
+    `${program}: bug: this should not happen: please report it\n${printableLines(stack)}\n`,
+  );
+  return exitCode.bug;
+}
+
+/**
+ * The stack with every place in a bundle replaced by its place in the sources, where the bundle has
+ * a source map. The map stands beside the bundle, which does not name it: Node would load it.
+ */
+export function originalStack(stack: string): string {
+  const maps = new Map<string, SourceMap | null>();
+  return stack.replace(
+    /([^\s(]+\.js):(\d+):(\d+)/g,
+    (position, file: string, line: string, column: string) => {
+      if (!maps.has(file)) maps.set(file, mapOf(file));
+      const origin = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1);
+      if (!origin || !('originalSource' in origin)) return position;
+      const source = origin.originalSource.replace(/^(\.\.\/)+/, '');
+      return `${source}:${origin.originalLine + 1}:${origin.originalColumn + 1}`;
+    },
+  );
+}
+
+function mapOf(bundle: string): SourceMap | null {
+  const file = `${bundle}.map`;
+  return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) : null;
+}

@@ -1,0 +1,115 @@
+// `check NAME --succeeded-within DUR` and `--max-skips N`: whether a job still runs, by the history
+// of its lock. It prints nothing when all is well, so that cron sends no mail.
+
+import { readCount, readPositiveDuration } from '../../config/values.ts';
+import { isSuccess, parseRecord } from '../../lock/history.ts';
+import { quorumOf } from '../../lock/quorum.ts';
+import type { SeenHistory } from '../../redis/snapshot.ts';
+import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
+import { jsonLine, quoted } from '../../text/foreign-text.ts';
+import { failureLine, roughly } from '../../text/lines.ts';
+import type { Call } from '../call.ts';
+import { allLines, MasterQuery } from '../master-query.ts';
+
+/** What the masters know of a job. */
+export interface Past {
+  /** Since a run last ended well; null: none is known. */
+  readonly succeededAgoMs: number | null;
+  /** How many runs since then did not happen because the lock was held. */
+  readonly skipCount: number;
+  /** False: there is no history at all. */
+  readonly isKnown: boolean;
+}
+
+export function isAboutPast({ args }: Pick<Call, 'args'>): boolean {
+  return args.has('--succeeded-within') || args.has('--max-skips');
+}
+
+export async function checkPast({ args, settings, clock, print, tell }: Call): Promise<number> {
+  const [name] = args.operands;
+  if (name === undefined) throw new UsageError('check: NAME missing (say which lock)');
+  if (args.has('--token'))
+    throw new UsageError('check: --token: is about a held lock, not the history (leave it out)');
+  const withinMs = numberOf(
+    '--succeeded-within',
+    args.textOf('--succeeded-within'),
+    readPositiveDuration,
+  );
+  const mostSkips = numberOf('--max-skips', args.textOf('--max-skips'), readCount);
+  const query = await MasterQuery.of(settings, clock);
+  const [histories = []] = await query.histories([name], allLines);
+  const failures = query.failures();
+  query.close();
+  const which = quoted(name);
+  for (const [index, failed] of failures.entries())
+    if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
+  if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
+  const past = pastOf(histories);
+  const { succeededAgoMs, skipCount, isKnown } = past;
+  const finish = (outcome: string, line: string | null, code: number) => {
+    const at = succeededAgoMs === null ? null : new Date(Date.now() - succeededAgoMs).toISOString();
+    const facts = { succeededAt: at, succeededAgoMs, skips: skipCount };
+    if (args.has('--json')) print(jsonLine({ name, outcome, ...facts }));
+    else if (line !== null) tell(line);
+    return code;
+  };
+  const answeredCount = failures.filter((failed) => failed === null).length;
+  if (answeredCount < quorumOf(failures.length)) {
+    const line = `no quorum: ${which}: too few masters answered to tell`;
+    return finish('unknown', line, exitCode.unreachable);
+  }
+  if (!isKnown)
+    return finish(
+      'no-history',
+      `history: ${which}: there is none (check the name)`,
+      exitCode.config,
+    );
+  const look = '(look at redlockctl history)';
+  if (withinMs !== null && (succeededAgoMs === null || succeededAgoMs > withinMs)) {
+    const last = succeededAgoMs === null ? 'no known success' : `${roughly(succeededAgoMs)} ago`;
+    const why = succeededAgoMs === null ? last : `last success ${last}`;
+    return finish('overdue', `overdue: ${which}: ${why} ${look}`, exitCode.warnings);
+  }
+  if (mostSkips !== null && skipCount > mostSkips) {
+    const why = `${skipCount} runs were skipped since the last success`;
+    return finish('skipped', `skipped: ${which}: ${why} ${look}`, exitCode.warnings);
+  }
+  return finish('ok', null, exitCode.ok);
+}
+
+/**
+ * One master that has the success is enough, by its own clock. Of the skips counts what most
+ * masters have.
+ */
+export function pastOf(histories: readonly SeenHistory[]): Past {
+  const each = histories.map(({ nowMs, lines, skips, starts, succeededAtMs }) => {
+    const successes = lines.filter(({ line }) => isSuccess(line));
+    const times = successes.map(({ takenAtMs }) => takenAtMs);
+    const succeededAt = Math.max(succeededAtMs ?? 0, ...times);
+    const gaveUp = lines.filter(({ line, takenAtMs }) => {
+      const outcome = parseRecord(line)?.outcome ?? '';
+      return takenAtMs > succeededAt && ['busy', 'superseded'].includes(outcome);
+    });
+    const skipped = skips.reduce((sum, { countSinceSuccess }) => sum + countSinceSuccess, 0);
+    return {
+      agoMs: succeededAt === 0 ? null : Math.max(0, nowMs - succeededAt),
+      skipCount: skipped + gaveUp.length,
+      isKnown: succeededAt > 0 || [lines, skips, starts].some(({ length }) => length > 0),
+    };
+  });
+  const ages = each.flatMap(({ agoMs }) => agoMs ?? []);
+  const counts = each.map(({ skipCount }) => skipCount).sort((a, b) => a - b);
+  return {
+    succeededAgoMs: ages.length === 0 ? null : Math.min(...ages),
+    skipCount: counts[Math.floor((counts.length - 1) / 2)] ?? 0,
+    isKnown: each.some(({ isKnown }) => isKnown),
+  };
+}
+
+function numberOf(option: string, text: string | null, read: (text: string) => number) {
+  try {
+    return text === null ? null : read(text);
+  } catch (error) {
+    throw error instanceof ValueError ? new UsageError(`${option}: ${error.message}`) : error;
+  }
+}

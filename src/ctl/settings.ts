@@ -1,0 +1,37 @@
+// The settings of every verb: the masters, what a lock needs, and the times after which a master
+// counts as silent, or no longer as restarted.
+
+import type { OptionValues } from '../config/arguments.ts';
+import { type LockSettings, readLockSettings } from '../config/lock.ts';
+import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
+import { type ExecutionContext, Sources } from '../config/sources.ts';
+import { readBoolean, readPositiveDuration, readTtl } from '../config/values.ts';
+import { runTimings } from '../lock/timings.ts';
+
+export interface CtlSettings extends MasterSettings, LockSettings {
+  /**
+   * What redlock-run would use under the same configuration; of a lock that was acquired with
+   * another one only the remaining time is known.
+   */
+  readonly ttlMs: number;
+  /** Whether `acquire` and `hold` share the lock with other shared holders. */
+  readonly isShared: boolean;
+  /** How long one master may take to answer one question. */
+  readonly masterTimeoutMs: number;
+}
+
+/** @throws UsageError (64), ConfigError (78) */
+export async function readSettings(
+  options: OptionValues,
+  around: ExecutionContext,
+): Promise<CtlSettings> {
+  const sources = await Sources.read(options, around);
+  const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
+  const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
+  const timings = runTimings(ttlMs, masterTimeoutMs, null);
+  const lock = readLockSettings(sources);
+  const masters = await readMasterSettings(sources, ttlMs);
+  const isShared = sources.must('shared', readBoolean);
+  const { masterTimeoutMs: timeoutMs } = timings;
+  return { ...masters, ...lock, isShared, ttlMs, masterTimeoutMs: timeoutMs };
+}
