@@ -73,8 +73,9 @@ export async function runJob(
     for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
+  const means = meansFor(settings);
   const { addresses, replaced } = await mastersOf(settings);
-  const job = new Job(settings, addresses, replaced, guards, tell);
+  const job = new Job(settings, addresses, replaced, guards, means, tell);
   const finished = await job.run();
   reporter.finished(finished);
   for (const onlooker of onlookers) onlooker.finished(finished);
@@ -85,10 +86,22 @@ export async function runJob(
   return status;
 }
 
+/** What this machine has for a command, found out before any master is started or asked. */
+interface Means {
+  readonly libc: Libc;
+  readonly isolation: Isolation | null;
+}
+
+/** @throws RunError, ConfigError where a command cannot be guarded, or not isolated */
+function meansFor({ isIsolated }: Settings): Means {
+  return { isolation: isIsolated ? findIsolation() : null, libc: libcForTree() };
+}
+
 class Job {
   readonly #settings: Settings;
   readonly #replaced: JobMasters['replaced'];
   readonly #guards: GuardSupply;
+  readonly #means: Means;
   readonly #tell: (event: RunEvent) => void;
   readonly #clock;
   readonly #watch: MastersWatch;
@@ -108,12 +121,14 @@ class Job {
     addresses: readonly MasterAddress[],
     replaced: JobMasters['replaced'],
     guards: GuardSupply,
+    means: Means,
     tell: (event: RunEvent) => void,
   ) {
     const registry = new ServerRegistry();
     this.#settings = settings;
     this.#replaced = replaced;
     this.#guards = guards;
+    this.#means = means;
     this.#tell = (event) => {
       this.#recorder.see(event);
       tell(event);
@@ -142,8 +157,7 @@ class Job {
     const settings = this.#settings;
     const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
     if (objection) return endedBefore(objection);
-    const isolation = settings.isIsolated ? findIsolation() : null;
-    const guard = this.#startGuard(libcForTree());
+    const guard = this.#startGuard();
     const listen: Listen = (...asked) => new HolderChannel(this.#masters, ...asked);
     const run: Run = new Run(settings, {
       redlock: this.#enclosing ?? this.#redlock,
@@ -155,7 +169,7 @@ class Job {
         done: () => void guard.done(),
       },
       acquire: (aborted) => this.#acquire(aborted, guard),
-      startChild: (lease) => guard.start(this.#startPlan(lease, isolation)),
+      startChild: (lease) => guard.start(this.#startPlan(lease)),
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
       recordOf: this.#recordOf,
       // An enclosing run is asked itself, and ends this one.
@@ -183,13 +197,13 @@ class Job {
   }
 
   #post: Run['post'] = () => {};
-  #startGuard(libc: Libc): GuardClient {
+  #startGuard(): GuardClient {
     const { stopSignal, graceMs, marginMs } = this.#settings;
     return new GuardClient({
       supply: this.#guards,
       config: { stopSignal, graceMs, slackMs: marginMs / 4 },
       marginMs,
-      libc,
+      libc: this.#means.libc,
       clock: this.#clock,
       readingsNow,
       onRestart: (how) => this.#tell({ kind: 'guard-restarted', how }),
@@ -201,7 +215,8 @@ class Job {
     });
   }
 
-  #startPlan(lease: Lease, isolation: Isolation | null): StartPlan {
+  #startPlan(lease: Lease): StartPlan {
+    const { isolation } = this.#means;
     return {
       command: [...(isolation ?? []), ...this.#settings.command],
       environment: childEnvironment(process.env, lease, this.slot),

@@ -35,6 +35,12 @@ async function whyNotKept(guard: GuardProgram): Promise<string | null> {
   return 'libc' in found ? whyNoGuard(guard) : found.obstacle;
 }
 
+/** So that doctor shows what an installation lacks before there are any masters. */
+async function tellWhatLacks(guard: GuardProgram, tell: Call['tell']): Promise<void> {
+  const why = await whyNotKept(guard);
+  if (why !== null) tell(`guard: ${why}`);
+}
+
 type Verb = (call: Call) => Promise<number>;
 
 /** All verbs but completion, which must work without any configuration. */
@@ -103,8 +109,12 @@ async function answer(
     output.print(await completion(args.operands, around, clock));
     return 0;
   }
-  const settings = await readSettings(args.options, around);
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
+  const guard = { file: program.file, args: program.guardArgs };
+  const settings = await readSettings(args.options, around).catch(async (error) => {
+    if (args.row.verb === 'doctor') await tellWhatLacks(guard, tell);
+    throw error;
+  });
   // The daemon of hold has the settings of the program that has started it, which tells them.
   if (environment[holderRoleName] === undefined)
     for (const warning of settings.warnings) tell(`warning: ${warning}`);
@@ -127,7 +137,7 @@ async function answer(
       ownerOf,
       caller: () => callerOf(process.ppid),
       isThere,
-      whyNotKept: () => whyNotKept({ file: program.file, args: program.guardArgs }),
+      whyNotKept: () => whyNotKept(guard),
     },
     interrupted,
     flushed: () => output.flushed(),

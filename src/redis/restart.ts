@@ -159,7 +159,7 @@ function agoFailure(what: string, agoMs: number, graceMs: number): Failed {
 
 function graceFailure(what: string, leftMs: number): Failed {
   const reason = 'may have forgotten a lock that is still held';
-  const why = `${what} and ${reason}: counts again in ${seconds(leftMs)}`;
+  const why = `${what} and ${reason}: counts again within ${seconds(leftMs)}`;
   return failed('restarted', why, 'wait that long, see restartGrace');
 }
 

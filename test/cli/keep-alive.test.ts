@@ -121,7 +121,7 @@ test('masters that have just started do not vote for one ttl by default', async 
   const refused = await run(['--ttl', '1h', '-n', 'young', '--', 'true'], { env });
   expect(refused.code).toBe(69);
   expect(refused.stderr).toMatch(
-    /restarted \d+ s ago .* may have forgotten .*: counts again in \d+ s/,
+    /restarted \d+ s ago .* may have forgotten .*: counts again within \d+ s/,
   );
   await untilNothingIsLeft(masters);
   const single = {

@@ -112,7 +112,7 @@ test('a master that restarted within the grace does not count, and keeps nothing
   const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
   const attempt = await redlock.attempt(newClaim());
   const message = expect.stringMatching(
-    /^restarted \d+ s ago .* may have forgotten .*: counts again in 3[56]\d\d s$/,
+    /^restarted \d+ s ago .* may have forgotten .*: counts again within 3[56]\d\d s$/,
   );
   const failed = { kind: 'failed', cause: 'restarted', message };
   expect(attempt).toMatchObject({
@@ -154,7 +154,7 @@ describe('a master that writes each change to its disk, with an hour of restart 
   };
   const lostIts = failed(
     'restarted',
-    /^restarted \d+ s ago without its mark .* forgotten .*: counts again in 3[56]\d\d s$/,
+    /^restarted \d+ s ago without its mark .* forgotten .*: counts again within 3[56]\d\d s$/,
   );
 
   test('counts at once after a restart with its data, and not with another disk', async () => {

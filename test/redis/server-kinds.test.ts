@@ -268,7 +268,10 @@ describe('a promoted replica', () => {
     });
     const claims = [newClaim(), newClaim()];
     expect(await handleOn(replica, settings).acquire(claims[0] as never, lasting)).toEqual(
-      failed('restarted', /^was promoted 0 s ago and may have forgotten .*: counts again in 2 s$/),
+      failed(
+        'restarted',
+        /^was promoted 0 s ago and may have forgotten .*: counts again within 2 s$/,
+      ),
     );
     expect(await replica.keys()).toContain('{p:}:promotion');
     const startedAt = performance.now();

@@ -275,6 +275,11 @@ export function libcForTree(): Libc {
   throw found.isIncomplete ? new ConfigError(message) : new RunError(message);
 }
 
+/** npm leaves out an optional package in silence, and fails for one that is asked for by name. */
+const howToInstall =
+  'npm install koffi@3 adds it or says why it cannot, with --global if redlock-run was installed ' +
+  'so; or use the executable';
+
 /** `isIncomplete`: it is the installation that lacks something, and not this machine. */
 export function findLibc(): { libc: Libc } | { obstacle: string; isIncomplete: boolean } {
   const cannot = 'processes cannot be guarded here';
@@ -284,7 +289,6 @@ export function findLibc(): { libc: Libc } | { obstacle: string; isIncomplete: b
     return { libc: loadLibc() };
   } catch (error) {
     const why = `the C library cannot be called: ${(error as Error).message.split('\n')[0]}`;
-    const advice = 'npm install koffi shows why it is missing; or use the executable';
-    return { obstacle: `${cannot}: ${why} (${advice})`, isIncomplete: true };
+    return { obstacle: `${cannot}: ${why} (${howToInstall})`, isIncomplete: true };
   }
 }

@@ -54,7 +54,7 @@ async function failureOf(told: Told): Promise<string | null> {
   );
   for (const [at, ms] of later.entries()) admit(at, ms);
   const failure: Failed | null = asked === null ? null : await asked;
-  return failure?.message.replace(/ and may .*: counts again in/, ':') ?? null;
+  return failure?.message.replace(/ and may .*: counts again within/, ':') ?? null;
 }
 
 const day = 86_400_000;
