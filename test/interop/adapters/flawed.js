@@ -6,7 +6,9 @@ import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 
 const [flaw = '', ...urls] = process.argv.slice(2);
-const clients = urls.map((url) => new Redis(url, { commandTimeout: 1_000 }).on('error', () => {}));
+/** Longer on a machine that is slow. */
+const commandTimeout = 500 * Number(process.env.TEST_PATIENCE ?? 3);
+const clients = urls.map((url) => new Redis(url, { commandTimeout }).on('error', () => {}));
 const quorum = Math.floor(clients.length / 2) + 1;
 const value = `flawed ${process.pid}`;
 let key = '';

@@ -1,7 +1,7 @@
 // @ts-check
 // The implementations of npm as adapters (adapter.ts has the protocol). The packages are those of
-// the folder that is named. A command has a second: without a limit most of them would wait for a
-// master that is down. Each attempt is one, without retries of the library.
+// the folder that is named. A command has a second or more: without a limit most of them would wait
+// for a master that is down. Each attempt is one, without retries of the library.
 
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,9 @@ import { createInterface } from 'node:readline';
 const [name = '', folder = '', ...urls] = process.argv.slice(2);
 const load = createRequire(`${folder}/package.json`);
 const { Redis } = load('ioredis');
-const clients = urls.map((url) => new Redis(url, { commandTimeout: 1_000 }).on('error', () => {}));
+/** Longer on a machine that is slow. */
+const commandTimeout = 500 * Number(process.env.TEST_PATIENCE ?? 3);
+const clients = urls.map((url) => new Redis(url, { commandTimeout }).on('error', () => {}));
 
 /**
  * @typedef {object} Held
