@@ -67,10 +67,7 @@ export const checkers = {
   ownership(fact) {
     if (fact.kind !== 'key-changed' || fact.by === null) return null;
     const { redis, name } = fact.server;
-    const slots = redis
-      .holdersOf(fact.key)
-      .living(redis.now)
-      .flatMap(({ slot }) => (slot > 0 ? [slot] : []));
+    const slots = redis.holdersOf(fact.key).flatMap(({ slot }) => (slot > 0 ? [slot] : []));
     const isDoubled = new Set(slots).size < slots.length;
     if (fact.before === null && isDoubled)
       return `${fact.by} stands on a slot of another on ${name}`;

@@ -79,11 +79,10 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
       );
     },
     async putList(host, agoMs, text) {
-      redis.lists.set(host, { writtenAt: redis.now - agoMs, text });
+      redis.putList(host, text, agoMs);
     },
     async forgetMark() {
       redis.mark = null;
-      redis.lists.clear();
     },
     look: (...resources) => observer().look(resources),
     freezeLock: (resource, value, forMs) => observer().freeze(resource, value, forMs),
@@ -100,7 +99,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     },
     async holders(resource) {
       if (redis.get(keyOf(resource)) === null) return [];
-      const living = redis.holdersOf(keyOf(resource)).living(redis.now);
+      const living = redis.holdersOf(keyOf(resource));
       return living.map(({ slot, value }) => (slot === 0 ? value : `${slot} ${value}`)).sort();
     },
     async counter(resource) {
@@ -113,11 +112,8 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     ownerRecord: async (resource) => redis.get(ownerKeyOf(prefix, resource)),
     now: async () => redis.now,
     history: async (resource) => redis.historyOf(prefix + resource),
-    starts: async (resource) => Object.fromEntries(redis.starts.get(prefix + resource) ?? []),
-    skips: async (resource) =>
-      Object.fromEntries(
-        [...(redis.skips.get(prefix + resource) ?? [])].map(([host, { count }]) => [host, count]),
-      ),
+    starts: async (resource) => Object.fromEntries(redis.startsOf(prefix + resource)),
+    skips: async (resource) => Object.fromEntries(redis.skipsOf(prefix + resource)),
     freeze: async () => server.freeze(),
     thaw: async () => server.thaw(),
     async loseAnswers() {

@@ -4,7 +4,7 @@
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import type { Claim } from '../../src/lock/types.ts';
-import { has } from './sim-parts.ts';
+import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { SimServer } from './sim-server.ts';
 import type { World } from './world.ts';
 
@@ -70,10 +70,10 @@ export class Ends {
     if (!waiter) return;
     const isInTheWay = (resource: string) =>
       this.#servers.some(({ redis }) => {
-        const ids = redis.queueOf(this.#prefix + resource).all(redis.now);
+        const ids = redis.queueOf(this.#prefix + resource).map(({ id }) => id);
         const position = ids.indexOf(waiter.id);
-        const areSharers = ids.slice(0, position).every((id) => has(id, 'shared'));
-        return position === 0 || (position > 0 && areSharers && !has(waiter.id, 'shared'));
+        const areSharers = ids.slice(0, position).every((id) => isSharer(id));
+        return position === 0 || (position > 0 && areSharers && !isSharer(waiter.id));
       });
     this.add({ resources: resources.filter(isInTheWay), sharing }, 0);
   }
@@ -81,9 +81,13 @@ export class Ends {
   #waitersFor(resource: string): string[] {
     const counts = new Map<string, number>();
     for (const { redis } of this.#servers) {
-      for (const { id } of redis.queueOf(this.#prefix + resource).places())
+      for (const { id } of redis.queueOf(this.#prefix + resource))
         counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return [...counts].flatMap(([id, count]) => (count >= quorumOf(this.#masterCount) ? [id] : []));
   }
+}
+
+function isSharer(id: string): boolean {
+  return parseWaiterId(id).traits.includes('shared');
 }

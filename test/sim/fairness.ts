@@ -62,7 +62,6 @@ export function unfairnessOf(options: Options): string[] {
       options.nestedChance > 0 && options.isOutOfReach,
       'a run inside of another one is out of its reach',
     ],
-    [options.flaws.length > 0, 'the scripts are wrong'],
   ];
   return breaches.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
 }

@@ -184,10 +184,7 @@ function freeSlotOf(program: ProgramRecord, witness: Witness): number | null {
   if (!holding || (witness.ends.of(resource)?.freeAt ?? 0) >= holding.provenSince) return null;
   const isFreeOn = (slot: number) => (server: SimServer) => {
     const { redis } = server;
-    return !redis
-      .holdersOf(prefix + resource)
-      .living(redis.now)
-      .some((one) => one.slot === slot);
+    return !redis.holdersOf(prefix + resource).some((one) => one.slot === slot);
   };
   const slots = Array.from({ length: slotCount }, (_, index) => index + 1);
   return (
@@ -203,9 +200,7 @@ function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): str
   if (!holding || !owner || program.wish.form === 'slots' || !isJudged(witness, program, owner))
     return null;
   const places = servers.map(({ redis }) => {
-    const all = program.wish.resources.flatMap((resource) =>
-      redis.queueOf(prefix + resource).places(),
-    );
+    const all = program.wish.resources.flatMap((resource) => redis.queueOf(prefix + resource));
     return Math.min(...all.flatMap(({ id, enteredAt }) => (id === by ? enteredAt : [])));
   });
   const askedAt =

@@ -13,8 +13,7 @@ export interface Catch {
 
 /** The world in which a mutant runs. */
 export async function wishesFor(mutant: Mutant): Promise<Wishes> {
-  const system = await loadMutant(buildMutants(), mutant);
-  return { system, changes: mutant.flaw === undefined ? {} : { flaws: [mutant.flaw] } };
+  return { system: await loadMutant(buildMutants(), mutant) };
 }
 
 /**

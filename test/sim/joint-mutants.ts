@@ -2,103 +2,187 @@
 // world is not here: a holder that outlives a key deleted by hand is caught by the contract suite
 // alone.
 
-import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
+import { alsoInScript, inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const jointMutants: readonly Mutant[] = [
   inScript(
     'shared-beside-a-writer',
     'a lock is shared while one holds it alone',
     rarely(10, 'readers-and-writers', 'ownership', 'exclusion'),
+    'acquire.lua',
+    "(mode == '' or holder ~= mode) then",
+    "(mode == '' or holder ~= mode)\n" +
+      "      and (mode ~= 'shared' or string.find(holder, '^slots ')) then",
   ),
   inScript(
     'writer-beside-readers',
     'a lock is granted to one alone while others share it',
     rarely(20, 'several-names', 'ownership', 'exclusion'),
+    'acquire.lua',
+    "(mode == '' or holder ~= mode) then",
+    "holder ~= (mode == '' and 'shared' or mode) then",
   ),
   inScript(
     'mode-not-renewed',
     'an extension by a holder that shares does not lengthen the key',
     rarely(10, 'readers-and-writers', 'honesty'),
+    'holders.lua',
+    "redis.call('SET', key(i), mode, 'PX', lastMs)",
+    "redis.call('SET', key(i), mode, 'NX', 'PX', lastMs)",
   ),
   inScript(
     'release-of-all-readers',
     'a release by a holder that shares removes the key of all',
     rarely(10, 'readers-and-writers', 'ownership', 'honesty'),
+    'release.lua',
+    'local lastMs = last(i)',
+    "local lastMs = mode == 'shared' and 0 or last(i)",
   ),
   inScript(
     'readers-pass-the-writer',
     'a reader passes a waiting writer',
     rarely(10, 'readers-and-writers', 'order', 'served'),
+    'acquire.lua',
+    "if mode ~= 'shared' or not has(other, 'shared') then",
+    "if mode ~= 'shared' then",
   ),
   inScript(
     'reader-wakes-no-reader',
     'a reader does not wake the next reader',
     rarely(60, 'readers-and-writers', 'handOver'),
+    'acquire.lua',
+    'ipairs(hasRoom and waiters(i) or {})',
+    'ipairs({})',
   ),
   inScript(
     'sharer-woken-alone',
     'one reader is woken alone, and may have to wait for another name',
     rarely(60, 'all-forms', 'handOver'),
+    'front.lua',
+    "holder == false or holder == 'shared', 0",
+    'false, 0',
   ),
   inScript(
     'earlier-end-untold',
     'the last reader of a chain of wake-ups leaves without one',
     rarely(20, 'readers-and-writers', 'handOver'),
+    'release.lua',
+    "lastMs <= keepMs or lastMs < beforeMs or mode ~= 'shared'",
+    "lastMs <= keepMs or mode ~= 'shared'",
   ),
-  inScript(
-    'slots-counted',
-    'a master grants as long as it sees fewer holders than slots',
-    within(20, 'slots', 'exclusion', 'ownership'),
+  alsoInScript(
+    inScript(
+      'slots-counted',
+      'a master grants as long as it sees fewer holders than slots',
+      within(20, 'slots', 'exclusion', 'ownership'),
+      'acquire.lua',
+      'if not isTaken[tostring(number)] then',
+      'if #living(1) < slotCount then',
+    ),
+    'holders.lua',
+    "if one.slot == slot and slot ~= '0' then return 0 end\n",
+    '',
   ),
   inScript(
     'slot-not-looked-at',
     'a slot is granted twice',
     within(10, 'slots', 'ownership', 'exclusion'),
+    'acquire.lua',
+    "if slotCount > 0 and not isOnFreeSlot then return refuse(mode, 0, '', slots) end\n",
+    '',
   ),
   inScript(
     'any-number-of-slots',
     'a client with another number of slots is granted the lock',
     rarely(60, 'slots', 'exclusion', 'ownership', 'honesty'),
+    'acquire.lua',
+    "(mode == '' or holder ~= mode) then",
+    "(mode == '' or holder ~= mode)\n" +
+      "      and not (string.find(mode, '^slots ') and string.find(holder, '^slots ')) then",
   ),
   inScript(
     'repair-beside-the-slot-of-another',
     'a repair puts its holder on the slot of another',
     rarely(60, 'slots', 'ownership'),
+    'holders.lua',
+    "if one.slot == slot and slot ~= '0' then return 0 end\n",
+    '',
   ),
   inScript(
     'names-first-only',
     'the first name is granted although the second is refused',
     rarely(10, 'several-names', 'honesty', 'exclusion'),
+    'acquire.lua',
+    'if blocker then return refuse(',
+    'if blocker and not standing[1] then\n' +
+      "    if mode == '' then redis.call('SET', KEYS[1], value, 'PX', ttl)\n" +
+      '    else hold(1, ttl) end\n' +
+      "    return {1, keep == '0' and 0 or fence + 1}\n" +
+      '  end\n' +
+      '  if blocker then return refuse(',
   ),
   inScript(
     'names-one-by-one',
     'the names that are free are held while another is refused',
     within(20, 'several-names', 'litter', 'liveness'),
+    'acquire.lua',
+    'if blocker then return refuse(',
+    'for i = 1, blocker and count or 0 do\n' +
+      "    if not standing[i] and mode == '' then " +
+      "redis.call('SET', KEYS[i * 5 - 4], value, 'PX', ttl) end\n" +
+      "    if not standing[i] and mode ~= '' then hold(i, ttl) end\n" +
+      '  end\n' +
+      '  if blocker then return refuse(',
   ),
-  inScript(
-    'names-released-first-only',
-    'only the first name is released',
-    within(10, 'several-names', 'litter'),
+  alsoInScript(
+    inScript(
+      'names-released-first-only',
+      'only the first name is released',
+      within(10, 'several-names', 'litter'),
+      'release.lua',
+      "for i = 1, mode == '' and count or 0 do",
+      "for i = 1, mode == '' and 1 or 0 do",
+    ),
+    'release.lua',
+    'for i = 1, count do\n    local state = shown(i)',
+    'for i = 1, 1 do\n    local state = shown(i)',
   ),
-  inScript(
-    'fence-of-the-first-name',
-    'only the first name counts',
-    rarely(20, 'several-names', 'fence'),
+  alsoInScript(
+    inScript(
+      'fence-of-the-first-name',
+      'only the first name counts',
+      rarely(20, 'several-names', 'fence'),
+      'acquire.lua',
+      "for at = 2, keep == '0' and 0 or helpers, 5 do",
+      "for at = 2, keep == '0' and 0 or 2, 5 do",
+    ),
+    'acquire.lua',
+    'for at = 2, helpers, 5 do',
+    'for at = 2, 2, 5 do',
   ),
   inScript(
     'superseded-keeps-its-position',
     'a newer preemptible waiter waits behind the older ones',
     within(40, 'newest-wins', 'newest'),
+    'acquire.lua',
+    "if other ~= id and has(other, 'supersede') then",
+    "if other == '' then",
   ),
   inScript(
     'served-is-forgotten',
     'a waiter superseded by one that is served at once is not told',
     rarely(80, 'newest-wins', 'newest'),
+    'acquire.lua',
+    'if since and other ~= id and comes_after(tonumber(since), other) then newer = other end\n',
+    '',
   ),
   inScript(
     'replaced-for-any-waiter',
     'a holder is stopped for any waiter',
     rarely(30, 'newest-wins', 'replaced'),
+    'extend.lua',
+    "if isInTheWay and isNewer and has(other, 'replace') then",
+    'if isInTheWay then',
   ),
   inSource(
     'replaced-on-one-word',

@@ -62,7 +62,7 @@ export function buildMutants(wanted: readonly Mutant[] = mutants, name = 'mutant
   for (const file of ours(root)) cpSync(path.join(root, file), path.join(aside, 'in', file));
   compile(root, aside);
   addScripts(root, path.join(aside, 'out', 'src'));
-  for (const { name } of wanted) complete(path.join(aside, 'out'), name);
+  for (const { name } of wanted) complete(aside, name);
   const shadow = path.join(aside, 'node_modules', 'ioredis');
   mkdirSync(shadow, { recursive: true });
   writeFileSync(
@@ -110,7 +110,11 @@ function writeMutant(root: string, target: string, { name, edits }: Mutant): voi
 }
 
 /** Puts the files that a mutant does not change beside those that it does. */
-function complete(out: string, name: string): void {
+function complete(folder: string, name: string): void {
+  const out = path.join(folder, 'out');
+  const scripts = path.join(name, 'redis', 'scripts');
+  if (existsSync(path.join(folder, 'in', scripts)))
+    cpSync(path.join(folder, 'in', scripts), path.join(out, scripts), { recursive: true });
   for (const part of parts.map((one) => one.replace(/\.ts$/, '.js'))) {
     const [from, to] = [path.join(out, 'src', part), path.join(out, name, part)];
     cpSync(from, to, { recursive: true, force: false });

@@ -2,7 +2,6 @@
 // mutants.ts.
 
 import type { Property } from './checkers.ts';
-import type { Flaw } from './flaws.ts';
 import type { FairProfile } from './profiles.ts';
 
 export interface Edit {
@@ -17,8 +16,6 @@ export interface Mutant {
   readonly name: string;
   readonly breaks: string;
   readonly edits: readonly Edit[];
-  /** A mistake in the Lua scripts, which the simulated server makes in their place. */
-  readonly flaw?: Flaw;
   readonly profile: FairProfile;
   readonly caughtBy: readonly Property[];
   readonly withinSeeds: number;
@@ -42,19 +39,32 @@ export const inSource = (
   ...rest,
 });
 
-/** The same mutant, without an assertion of the core that would stop the program first. */
-export const unasserted = (mutant: Mutant, file: string, from: string, to: string): Mutant => ({
+/** The same mutant, which changes another place as well. */
+export const also = (mutant: Mutant, file: string, from: string, to: string): Mutant => ({
   ...mutant,
   edits: [...mutant.edits, { file, from, to }],
 });
 
-export const inScript = (flaw: Flaw, breaks: string, rest: Rest): Mutant => ({
-  name: flaw,
-  breaks,
-  edits: [],
-  flaw,
-  ...rest,
-});
+/** The same mutant, without an assertion of the core that would stop the program first. */
+export const unasserted = also;
+
+/** A mistake in a Lua script; `file` in src/redis/scripts/. */
+export const inScript = (
+  name: string,
+  breaks: string,
+  rest: Rest,
+  file: string,
+  from: string,
+  to: string,
+): Mutant => inSource(name, breaks, rest, scriptFile(file), from, to);
+
+/** The same mutant, which changes another script, or another place, as well. */
+export const alsoInScript = (mutant: Mutant, file: string, from: string, to: string): Mutant =>
+  also(mutant, scriptFile(file), from, to);
+
+function scriptFile(file: string): string {
+  return `redis/scripts/${file}`;
+}
 
 export const within = (
   withinSeeds: number,

@@ -5,7 +5,15 @@
 
 import { jointMutants } from './joint-mutants.ts';
 import { listMutants } from './list-mutants.ts';
-import { inScript, inSource, type Mutant, rarely, unasserted, within } from './mutant.ts';
+import {
+  alsoInScript,
+  inScript,
+  inSource,
+  type Mutant,
+  rarely,
+  unasserted,
+  within,
+} from './mutant.ts';
 import { peopleMutants } from './people-mutants.ts';
 import { setnxMutants } from './setnx-mutants.ts';
 import { stepMutants } from './step-mutants.ts';
@@ -178,6 +186,9 @@ export const mutants: readonly Mutant[] = [
     'promotion-known-for-any-replica',
     'the record of an earlier promotion counts for the next one',
     rarely(80, 'failovers', 'exclusion', 'oneChild'),
+    'promoted.lua',
+    'id == ARGV[1] and now_ms()',
+    'id and now_ms()',
   ),
   inSource(
     'stopped-too-late',
@@ -241,62 +252,118 @@ export const mutants: readonly Mutant[] = [
     'release-without-comparing',
     'a release removes whatever is there',
     rarely(10, 'contention', 'ownership'),
+    'release.lua',
+    'if holder == value then',
+    'if holder then',
   ),
   inScript(
     'extend-without-comparing',
     'an extension extends whatever is there',
     rarely(40, 'partitions', 'ownership'),
+    'extend.lua',
+    'if holder and holder ~= value then return {0} end',
+    'if holder == 0 then return {0} end',
   ),
   inScript(
     'extend-revives',
     'an extension sets a missing key again',
     rarely(60, 'partitions', 'litter', 'exclusion'),
+    'extend.lua',
+    'if isMissing then return {-1} end\n' +
+      "  for at = 1, #KEYS, 5 do redis.call('PEXPIRE', KEYS[at], ttl) end",
+    "for at = 1, #KEYS, 5 do redis.call('SET', KEYS[at], value, 'PX', ttl) end",
   ),
   inScript(
     'repair-overwrites',
     'a repair replaces the value of another',
     rarely(200, 'restarts-empty', 'ownership'),
+    'repair.lua',
+    'if holder and holder ~= value then return 0 end',
+    'if holder == 0 then return 0 end',
   ),
   inScript(
     'acquire-overwrites-expiring',
     'a key that is about to expire is taken',
     rarely(10, 'contention', 'ownership'),
+    'acquire.lua',
+    "elseif holder and not isOurs[i] and (mode == '' or holder ~= mode) then",
+    "elseif holder and not isOurs[i] and (mode == '' or holder ~= mode)\n" +
+      "      and (mode ~= '' or redis.call('PTTL', key) >= ttl / 4) then",
   ),
   inScript(
     'fence-raised-without-owner-check',
     'the number is written back where another value holds the key',
     rarely(20, 'partitions', 'fence', 'exclusion', 'honesty'),
+    'extend.lua',
+    'if holder and holder ~= value then return {0} end',
+    'if holder ~= value then\n' +
+      '      -- @include counter.lua\n' +
+      '      -- @include raise.lua\n' +
+      "      return {1, tonumber(now()[1]), tonumber(now()[2]), ''}\n" +
+      '    end',
   ),
   inScript(
     'acquire-jumps-the-queue',
     'a free key is granted to any client, whatever the queue',
     rarely(10, 'contention', 'order'),
+    'acquire.lua',
+    'ipairs(isOurs[i] and {} or waiters(i))',
+    'ipairs({})',
   ),
-  inScript('release-wakes-none', 'a release wakes no waiter', within(10, 'contention', 'handOver')),
+  inScript(
+    'release-wakes-none',
+    'a release wakes no waiter',
+    within(10, 'contention', 'handOver'),
+    'release.lua',
+    'if known then wake_front(',
+    "if known == '' then wake_front(",
+  ),
   inScript(
     'release-wakes-all',
     'a release wakes all waiters, and not only the first',
     rarely(40, 'contention', 'cost'),
+    'release.lua',
+    'if known then wake_front(',
+    'for _, one in ipairs(known and waiters(i) or {}) do wake(ARGV[7 + i], one) end\n' +
+      '  if known then wake_front(',
   ),
-  inScript(
-    'release-always-wakes',
-    'a release that removed nothing wakes the first waiter',
-    rarely(10, 'many-contenders', 'cost'),
+  alsoInScript(
+    inScript(
+      'release-always-wakes',
+      'a release that removed nothing wakes the first waiter',
+      rarely(10, 'many-contenders', 'cost'),
+      'release.lua',
+      "isWaited or (isFreed[i] and redis.call('EXISTS', KEYS[i * 5 - 2]) == 1)",
+      "isWaited or redis.call('EXISTS', KEYS[i * 5 - 2]) == 1",
+    ),
+    'release.lua',
+    'if known then wake_front(',
+    "if redis.call('EXISTS', KEYS[i * 5 - 4]) == 0 then known = known or 0 end\n" +
+      '  if known then wake_front(',
   ),
   inScript(
     'release-wakes-itself',
     'the rollback of a lost vote wakes the client that sends it',
     rarely(60, 'contention', 'cost'),
+    'release.lua',
+    'wake_front(i, ARGV[7 + i], id, known)',
+    "wake_front(i, ARGV[7 + i], '', known)",
   ),
   inScript(
     'refusal-always-wakes',
     'every refusal wakes the first waiter',
     rarely(20, 'many-contenders', 'cost'),
+    'acquire.lua',
+    'if not isAnnounced or askedAt > now_ms() - aboutToAskMs or wake(',
+    'if not isAnnounced or wake(',
   ),
   inScript(
     'queue-keeps-the-silent',
     'a waiter that does not answer its wake-up keeps its position',
     rarely(20, 'sudden-deaths', 'handOver'),
+    'queue.lua',
+    "redis.call('PUBLISH', channel .. id, '') > 0",
+    "redis.call('PUBLISH', channel .. id, '') >= 0",
   ),
   inSource(
     'wake-up-ignored',
@@ -341,11 +408,21 @@ export const mutants: readonly Mutant[] = [
     'const pollMs = { least: 900, most: 1_000 };',
     'const pollMs = { least: 45, most: 50 };',
   ),
-  inScript('fence-not-raised', 'the write-back writes nothing', within(20, 'partitions', 'fence')),
+  inScript(
+    'fence-not-raised',
+    'the write-back writes nothing',
+    within(20, 'partitions', 'fence'),
+    'raise.lua',
+    'if (count or 0) < tonumber(fence) then',
+    'if (count or 0) < 0 then',
+  ),
   inScript(
     'fence-starts-at-zero',
     'a lost counter starts anew',
     rarely(60, 'restarts-empty', 'fence'),
+    'acquire.lua',
+    'fence = math.max(fence, time[1] * 1000000 + time[2])',
+    'fence = math.max(fence, time[1] * 0)',
   ),
   ...jointMutants,
   ...listMutants,

@@ -5,7 +5,6 @@
 import { dangerOf, type RunTimings, runTimings } from '../../src/lock/timings.ts';
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import type { Reaction } from '../../src/redis/masters-watch.ts';
-import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
 import type { RosterChange } from './rosters.ts';
@@ -115,7 +114,6 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   /** How long there may be trouble, and how long all is well after that. */
   readonly stormMs: number;
   readonly calmMs: number;
-  readonly flaws: readonly Flaw[];
 }
 
 const stillness: Weather = {
@@ -206,7 +204,6 @@ export function calmOptions(random: Random): Options {
     wallSpreadMs: 5_000,
     stormMs: 6_000,
     calmMs: 0,
-    flaws: [],
   };
 }
 

@@ -2,23 +2,37 @@
 // or forgotten; a request to stop that is ignored, reaches another holder, or counts too soon. And
 // of the lines that refused runs leave for them.
 
-import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
+import { alsoInScript, inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const peopleMutants: readonly Mutant[] = [
   inScript(
     'freeze-seen-as-free',
     'a master grants a lock that is frozen there',
     within(10, 'frozen', 'barred'),
+    'acquire.lua',
+    "local found = redis.pcall('GET', key)",
+    'local found = false',
   ),
   inScript(
     'thaw-without-comparing',
     'a thaw removes whatever freeze is there',
     within(60, 'frozen', 'barred'),
+    'thaw.lua',
+    'if standing ~= value then return 0 end\n',
+    '',
   ),
-  inScript(
-    'freeze-forgotten',
-    'a master forgets a freeze soon after it has confirmed it',
-    within(20, 'frozen', 'barred'),
+  alsoInScript(
+    inScript(
+      'freeze-forgotten',
+      'a master forgets a freeze soon after it has confirmed it',
+      within(20, 'frozen', 'barred'),
+      'freeze.lua',
+      "redis.call('SET', KEYS[1], value)\n",
+      "redis.call('SET', KEYS[1], value, 'PX', 50)\n",
+    ),
+    'freeze.lua',
+    "redis.call('SET', KEYS[1], value, 'PX', ms)",
+    "redis.call('SET', KEYS[1], value, 'PX', 50)",
   ),
   inSource(
     'frozen-by-one',
@@ -97,11 +111,20 @@ export const peopleMutants: readonly Mutant[] = [
     'skip-lengthens-the-lock',
     'the line of a refused run lengthens the key of the holder',
     within(10, 'refused-at-once', 'ownership'),
+    'record.lua',
+    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)",
+    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)\n" +
+      "  redis.call('PEXPIRE', key, redis.call('PTTL', key) + 1000)",
   ),
   inScript(
     'skip-joins-the-queue',
     'a refused run that does not wait stands in the queue',
     within(10, 'refused-at-once', 'litter', 'order', 'liveness'),
+    'record.lua',
+    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)",
+    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)\n" +
+      "  redis.call('ZADD', '{' .. key .. '}:queue', now_ms() * 1000, run)\n" +
+      "  redis.call('ZADD', '{' .. key .. '}:waiters', now_ms(), run)",
   ),
   inSource(
     'release-lost-with-its-connection',

@@ -71,7 +71,7 @@ export const refusalCheckers = {
   skipsCounted(fact: Fact, { isForgetful }: Witness): string | null {
     if (fact.kind !== 'run-refused' || isForgetful) return null;
     const { server, key, host, least, most } = fact;
-    const count = server.redis.skips.get(key)?.get(host)?.count ?? 0;
+    const count = server.redis.skipsOf(key).get(host) ?? 0;
     if (count >= least && count <= most) return null;
     return `${server.name} counts ${count} refused runs of ${host} for ${key}, of ${least}`;
   },

@@ -3,11 +3,11 @@
 // a story does. All times are virtual.
 
 import { describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/lock/types.ts';
+import { alone, type Lease } from '../../src/lock/types.ts';
+import { redlockCalls } from '../../src/redis/calls/script-calls.ts';
 import { timingsOf } from './options.ts';
 import type { Program } from './program.ts';
-import { hold } from './sim-parts.ts';
-import { type Actor, key, resource, Stage } from './stage.ts';
+import { type Actor, key, prefix, resource, Stage } from './stage.ts';
 
 const each = <Item>(items: readonly Item[], act: (item: Item) => void) => {
   for (const item of items) act(item);
@@ -404,13 +404,14 @@ describe('found by the simulator', () => {
 
   it('slots held by a bare quorum each: the first waiter asks less and less often', async () => {
     const stage = new Stage();
-    const put = (index: number, slot: number) =>
-      hold(
-        stage.server(index).redis,
-        key,
-        { value: `holder ${slot}`, mode: 'slots 2', slot },
-        60_000,
-      );
+    const put = (index: number, slot: number) => {
+      const sharing = { kind: 'slots', slotCount: 2, slot } as const;
+      const value = `holder ${slot}`;
+      const wish = { resources: [resource], ttlMs: 60_000, isFenced: false, waiter: null };
+      const claim = { ...alone, ...wish, token: 'holder', value, sharing };
+      const { script, keys, args } = redlockCalls.toRepair(claim, null, prefix);
+      stage.server(index).redis.run(script, 'repair', keys, args);
+    };
     for (const [index, slot] of [
       [0, 1],
       [1, 1],

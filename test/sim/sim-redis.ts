@@ -1,21 +1,15 @@
-// The memory of one Redis server: keys, queues, holders and histories. The effects of the scripts
-// are in sim-scripts.ts and sim-setnx.ts, connections in sim-server.ts. *Note:* keys expire by the
-// server's own time of day in whole ms, so they last up to one ms longer than their ttl; holders
-// beside a key up to one ms less.
+// One Redis server's memory, what changes it, and what the checkers want to know of it: the
+// holders and waiters of a lock, and its history. Connections are in sim-server.ts.
 
 import { isMode } from '../../src/lock/value.ts';
-import type { Flaw } from './flaws.ts';
+import { parseWaiterId } from '../../src/lock/waiter-id.ts';
+import type { ScriptName } from '../../src/redis/calls/scripts.ts';
+import { historyKeysOf, keysOf, markKeyOf, ownerKeyOf } from '../../src/redis/keys.ts';
 import { epochMs } from './machine.ts';
-import { type FreezeScript, runFreeze } from './sim-freeze.ts';
-import { SimHolders } from './sim-holders.ts';
-import { runLists, type SimList } from './sim-lists.ts';
-import { runLook } from './sim-look.ts';
-import { oldMark, runMark, type SimMark } from './sim-mark.ts';
-import { runPromoted } from './sim-promoted.ts';
-import { SimQueue } from './sim-queue.ts';
-import { type LockScript, runScript } from './sim-scripts.ts';
-import { isTime, runSetnx, type SetnxScript, shownBy } from './sim-setnx.ts';
-import type { Skips } from './sim-skips.ts';
+import { runCommand } from './sim-commands.ts';
+import { lua, type Reply } from './sim-lua.ts';
+import { type Entry, SimStore } from './sim-store.ts';
+import { isTime, shownBy } from './sim-times.ts';
 import type { World } from './world.ts';
 
 export interface ServerClock {
@@ -23,35 +17,31 @@ export interface ServerClock {
   readonly wallOffsetMs: number;
 }
 
-interface Entry {
+/** A waiter in a queue. */
+export interface Place {
+  readonly id: string;
+  readonly arrival: number;
+  /** In true time, for the checkers. */
+  readonly enteredAt: number;
+}
+
+/** A holder beside a key. */
+export interface SimHolder {
+  /** 0: none. */
+  readonly slot: number;
   readonly value: string;
-  /** By the server's clock; null: never. */
-  readonly expiresAt: number | null;
+  /** By the server's clock, in ms; the holder is removed at that instant. */
+  readonly endsAt: number;
 }
 
-/** A line of a history, and when the server received it, by its own clock. */
-interface HistoryEntry {
-  readonly line: string;
-  readonly takenAtMs: number;
+/** The mark of a data set; `since` is by the clock of the server. */
+export interface SimMark {
+  readonly id: string;
+  readonly since: number;
 }
 
-export interface Snapshot {
-  readonly histories: ReadonlyMap<string, readonly HistoryEntry[]>;
-  readonly skips: ReadonlyMap<string, Skips>;
-  readonly starts: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  readonly entries: ReadonlyMap<string, Entry>;
-  readonly queues: ReadonlyMap<string, SimQueue>;
-  readonly holders: ReadonlyMap<string, SimHolders>;
-  readonly mark: SimMark | null;
-  readonly lists: ReadonlyMap<string, SimList>;
-}
-
+export type Snapshot = ReadonlyMap<string, Entry>;
 export type Words = readonly (string | number)[];
-type OwnScript = 'act' | 'lists' | 'look' | 'mark' | 'promoted';
-export type Script = LockScript | FreezeScript | SetnxScript | OwnScript;
-type Item = number | string | null;
-/** Text: an error. */
-export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
 
 /**
  * Called after a holder appears or disappears under a key: before and after are its value or null.
@@ -64,26 +54,19 @@ export type OnChange = (
   by: string | null,
 ) => void;
 
+/** A waiter without a sign of life for so long counts as dead: silence.lua. */
+export const silentMs = 3_000;
+const yearMs = 365 * 24 * 60 * 60 * 1000;
+
 export class SimRedis {
   readonly #world: World;
   readonly #rate: number;
-  readonly #entries = new Map<string, Entry>();
-  readonly #queues = new Map<string, SimQueue>();
-  readonly #holders = new Map<string, SimHolders>();
-  readonly #histories = new Map<string, readonly HistoryEntry[]>();
-  /** How many runs of each host were refused, and which was the last one, by key. */
-  readonly skips = new Map<string, Skips>();
-  /** The runs that have begun, by key: their lines by their tokens. */
-  readonly starts = new Map<string, Map<string, string>>();
-  readonly flaws: ReadonlySet<Flaw>;
+  readonly #markKey: string;
+  readonly #store: SimStore;
   /** For the checkers: every waiter that was ever queued here, with its arrival. */
   readonly everWaited = new Map<string, number>();
   /** For the checkers: when a waiter last lost its position in the queue of a key, in true time. */
   readonly preemptedAt = new Map<string, number>();
-  /** null: it came back empty, and no client has met it since. */
-  mark: SimMark | null;
-  /** The lists of masters in use, by host; they go with the mark. */
-  readonly lists = new Map<string, SimList>();
   onChange: OnChange = () => {};
   /** Returns how many have been told. A wake-up has an empty message. */
   onPublish: (channel: string, message: string) => number = () => 0;
@@ -91,12 +74,14 @@ export class SimRedis {
   onAcquire: (keys: readonly string[], value: string, isGranted: boolean) => void = () => {};
   #wallOffsetMs: number;
 
-  constructor(world: World, clock: ServerClock, flaws: ReadonlySet<Flaw> = new Set()) {
+  /** `prefix`: of the locks. The server has been in use for long, as its mark says. */
+  constructor(world: World, clock: ServerClock, prefix: string) {
     this.#world = world;
     this.#rate = clock.rate;
     this.#wallOffsetMs = clock.wallOffsetMs;
-    this.flaws = flaws;
-    this.mark = oldMark(this);
+    this.#markKey = markKeyOf(prefix);
+    this.#store = new SimStore(this);
+    this.mark = { id: 'old', since: this.now - yearMs };
   }
 
   /** In the world's time, for the checkers. */
@@ -115,7 +100,7 @@ export class SimRedis {
   }
 
   /** As TIME answers: seconds and microseconds. */
-  time(): [number, number] {
+  time(): readonly [number, number] {
     const microseconds = Math.floor(this.wallMs() * 1000);
     return [Math.floor(microseconds / 1_000_000), microseconds % 1_000_000];
   }
@@ -124,26 +109,28 @@ export class SimRedis {
     this.#wallOffsetMs += ms;
   }
 
+  /** The text under a key. */
   get(key: string): string | null {
-    return this.#living(key)?.value ?? null;
+    return this.#store.text(key);
   }
 
   /** Ms; null for a key that never expires. Only for existing keys. */
   remainingMs(key: string): number | null {
-    const expiresAt = this.#living(key)?.expiresAt ?? null;
+    const expiresAt = this.#store.entry(key)?.expiresAt ?? null;
     return expiresAt === null ? null : expiresAt - this.now;
   }
 
   /** When the key expires, in true time, if nothing touches it; infinite for one that does not. */
   goneAt(key: string): number {
-    const entry = this.#living(key);
+    const entry = this.#store.entry(key);
     if (!entry) return Number.NEGATIVE_INFINITY;
     if (entry.expiresAt === null) return Number.POSITIVE_INFINITY;
     return this.#trueTimeAt(entry.expiresAt + 1);
   }
 
+  /** The keys of texts. */
   keys(): string[] {
-    return [...this.#entries.keys()].filter((key) => this.#living(key));
+    return this.#store.keys().filter((key) => typeof this.#store.entry(key)?.value === 'string');
   }
 
   /**
@@ -154,143 +141,165 @@ export class SimRedis {
     if (value === null) return new Map();
     const goneAt = this.goneAt(key);
     if (isTime(value)) {
-      const shown = shownBy(this, key, value);
+      const shown = shownBy(value, this.get(ownerKeyOf('', key)), this.now);
       return new Map(
         shown ? [[shown.owner, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : [],
       );
     }
     if (!isMode(value)) return new Map([[value, goneAt]]);
-    const living = this.holdersOf(key).living(this.now);
     return new Map(
-      living.map((one) => [one.value, Math.min(goneAt, this.#trueTimeAt(one.endsAt))]),
+      this.holdersOf(key).map((one) => [one.value, Math.min(goneAt, this.#trueTimeAt(one.endsAt))]),
     );
+  }
+
+  /** The holders beside a key that have not ended, by expiry. */
+  holdersOf(key: string): SimHolder[] {
+    return this.#holdersIn(keysOf('', key)[4] as string);
+  }
+
+  /** The waiters in the queue of a lock, in order, with those that have fallen silent. */
+  queueOf(key: string): Place[] {
+    const members = this.#store.sortedSet(keysOf('', key)[2] as string)?.members ?? [];
+    return members.map(({ member, score, since }) => ({
+      id: member,
+      arrival: score,
+      enteredAt: since,
+    }));
+  }
+
+  /** Whether a waiter of this name is in a queue, and has given a sign of life lately. */
+  waits(id: string): boolean {
+    return this.#store
+      .keys()
+      .some((key) => key.endsWith(queueEnd) && this.#isAlive(key.slice(1, -queueEnd.length), id));
   }
 
   /** Whether a value stands anywhere, shown or not. */
   hasTraceOf(value: string): boolean {
-    const holders = [...this.#holders.values()].flatMap((one) => one.living(this.now));
     const isValue = (text: string | null) => text === value || text?.endsWith(` ${value}`);
     return (
-      holders.some((one) => one.value === value) ||
-      this.keys().some((key) => isValue(this.get(key)))
+      this.keys().some((key) => isValue(this.get(key))) ||
+      this.#store
+        .keys()
+        .some((key) => key.endsWith('}:holders') && this.#holdersIn(key).some(has(value)))
     );
   }
 
-  /** A key is set or lost without any script: null removes it. */
-  put(key: string, value: string | null, ttlMs: number | null = null): void {
-    this.#changing([key], null, () => this.set(key, value, ttlMs));
+  /** null: it came back empty, or is new, and no client has met it since. */
+  get mark(): SimMark | null {
+    const mark = this.#store.hash(this.#markKey);
+    return mark ? { id: mark.get('id') ?? '', since: Number(mark.get('since')) } : null;
   }
 
-  snapshot(): Snapshot {
-    const queues = new Map([...this.#queues].map(([key, queue]) => [key, queue.copy()]));
-    const holders = new Map([...this.#holders].map(([key, one]) => [key, one.copy()]));
-    return {
-      entries: new Map(this.#entries),
-      queues,
-      holders,
-      histories: new Map(this.#histories),
-      mark: this.mark,
-      lists: new Map(this.lists),
-      skips: new Map([...this.skips].map(([key, skips]) => [key, new Map(skips)])),
-      starts: new Map([...this.starts].map(([key, starts]) => [key, new Map(starts)])),
-    };
+  set mark(mark: SimMark | null) {
+    if (mark === null) this.#store.remove(this.#markKey);
+    else this.#setBesideMark({ id: mark.id, since: String(mark.since) });
   }
 
-  /** Comes back with the memory of then, or with none. */
-  restore(snapshot: Snapshot | null): void {
-    this.#changing(this.keys(), null, () => {
-      const { skips, starts } = this;
-      for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories])
-        memory.clear();
-      for (const memory of [skips, starts]) memory.clear();
-    });
-    this.mark = snapshot?.mark ?? null;
-    this.lists.clear();
-    for (const [host, list] of snapshot?.lists ?? []) this.lists.set(host, list);
-    for (const [key, lines] of snapshot?.histories ?? []) this.#histories.set(key, lines);
-    for (const [key, skips] of snapshot?.skips ?? []) this.skips.set(key, new Map(skips));
-    for (const [key, starts] of snapshot?.starts ?? []) this.starts.set(key, new Map(starts));
-    for (const [key, entry] of snapshot?.entries ?? []) this.#entries.set(key, entry);
-    for (const [key, queue] of snapshot?.queues ?? []) this.#queues.set(key, queue.copy());
-    for (const [key, one] of snapshot?.holders ?? []) this.#holders.set(key, one.copy());
-  }
-
-  run(script: Script, keys: readonly string[], args: Words): Reply {
-    const locks = keys.filter((key) => !key.startsWith('{'));
-    if (script === 'look') return runLook(this, locks);
-    if (script === 'mark') return runMark(this, args);
-    if (script === 'lists') return runLists(this, args);
-    if (script === 'promoted') return runPromoted(this, keys[0] ?? '', args);
-    if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, args);
-    if (script === 'act') {
-      this.record(keys[0] ?? '', String(args[0]));
-      return 1;
-    }
-    const reply = this.#changing(locks, String(args[0]), () => {
-      return isSetnx(script)
-        ? runSetnx(this, script, keys, args)
-        : runScript(this, script, locks, args);
-    });
-    if (script === 'acquire' && typeof reply === 'object')
-      this.onAcquire(locks, String(args[0]), reply[0] === 1);
-    return reply;
+  /** The masters that a host uses, as it has written them so long ago. */
+  putList(host: string, list: string, agoMs: number): void {
+    this.#setBesideMark({ [`list:${host}`]: `${this.now - agoMs} ${list}` });
   }
 
   /** The lines of the history of a lock, oldest first. */
   historyOf(key: string): readonly string[] {
-    return this.entriesOf(key).map(({ line }) => line);
+    const lines = this.#store.list(historyKeysOf('', key)[0]) ?? [];
+    return lines.map((line) => line.replace(/^\d+ /, ''));
   }
 
-  entriesOf(key: string): readonly HistoryEntry[] {
-    return this.#histories.get(key) ?? [];
+  /** How many runs of each host were refused, and did not wait. */
+  skipsOf(key: string): ReadonlyMap<string, number> {
+    const skips = this.#factsOf(key, 'skip ');
+    return new Map(skips.map(([host, fact]) => [host, Number.parseInt(fact, 10)]));
   }
 
-  record(key: string, line: string): void {
-    if (line === '') return;
-    const entry = { line, takenAtMs: this.now };
-    this.#histories.set(key, [...this.entriesOf(key), entry].slice(-1_000));
+  /** The runs that have begun: their lines by their tokens. */
+  startsOf(key: string): ReadonlyMap<string, string> {
+    const starts = this.#factsOf(key, 'run ');
+    return new Map(starts.map(([token, fact]) => [token, fact.replace(/^\d+ /, '')]));
   }
 
-  /** Whether a waiter of this name is in a queue, and not forgotten. */
-  waits(id: string): boolean {
-    return [...this.#queues.values()].some((queue) => queue.waiters(this.now).includes(id));
+  /** A key is set or lost by a fault: null removes it. */
+  put(key: string, value: string | null, ttlMs: number | null = null): void {
+    this.#changing([key], null, () => {
+      if (value === null) this.#store.remove(key);
+      else this.#store.set(key, value, ttlMs === null ? null : this.now + ttlMs);
+    });
   }
 
-  queueOf(key: string): SimQueue {
-    return madeIn(this.#queues, key, () => new SimQueue(this.everWaited));
+  snapshot(): Snapshot {
+    return this.#store.copy();
   }
 
-  holdersOf(key: string): SimHolders {
-    return madeIn(this.#holders, key, () => new SimHolders());
+  /** Comes back with the memory of then, or with none. */
+  restore(snapshot: Snapshot | null): void {
+    this.#changing(this.keys(), null, () => this.#store.restore(new Map()));
+    this.#store.restore(snapshot ?? new Map());
   }
 
-  hears(channels: string, id: string): boolean {
-    return this.onPublish(channels + id, '') > 0 || this.flaws.has('queue-keeps-the-silent');
+  /** A command of a client, as a step of its own. */
+  command(words: readonly string[]): Reply {
+    return this.#changing(words.slice(1, 2), null, () => runCommand(this.#store, words));
   }
 
-  /** The value of a counter; a missing one starts at the time of day in microseconds. */
-  countOf(counter: string): number {
-    const start = this.flaws.has('fence-starts-at-zero') ? 0 : Math.floor(this.wallMs() * 1000);
-    return Number(this.get(counter) ?? start);
+  /** `script`: the name of this text. */
+  run(text: string, script: ScriptName, keys: readonly string[], args: Words): Reply {
+    const locks = keys.filter((key) => !key.startsWith('{'));
+    const words = args.map(String);
+    const [value = '', , , id = ''] = words;
+    const superseding = script === 'acquire' ? id : null;
+    const reply = this.#changing(locks, value, () =>
+      lua.run(text, keys, words, (command) => this.#called(command, superseding)),
+    );
+    if (script !== 'acquire' || !Array.isArray(reply)) return reply;
+    if (typeof reply[6] === 'string' && reply[6] !== '')
+      for (const key of locks) this.preemptedAt.set(key, this.trueTime);
+    this.onAcquire(locks, value, reply[0] === 1);
+    return reply;
   }
 
-  /** The error for a counter with a value that counting cannot reach; null: it has none. */
-  corrupt(counter: string): string | null {
-    const count = this.get(counter);
-    if (count === null || (/^\d+$/.test(count) && Number(count) < Number.MAX_SAFE_INTEGER))
-      return null;
-    return `FENCE ${counter} holds no number that counting makes (delete this key)`;
+  /** A command of a script. `superseding`: the waiter that asks for the lock; null: none does. */
+  #called(command: readonly string[], superseding: string | null): Reply {
+    const [name, key = '', first = '', second = ''] = command;
+    if (name === 'PUBLISH') return this.onPublish(key, first);
+    if (key.endsWith(queueEnd)) {
+      const lock = key.slice(1, -queueEnd.length);
+      if (name === 'ZADD') this.everWaited.set(second, Number(first));
+      const isSuperseded = name === 'ZREM' && superseding !== null && superseding !== first;
+      if (isSuperseded && canBeSuperseded(first) && this.#isAlive(lock, first))
+        this.preemptedAt.set(lock, this.trueTime);
+    }
+    return runCommand(this.#store, command);
   }
 
-  raise(counter: string, floor: number, keepMs: number): void {
-    if (this.flaws.has('fence-not-raised')) return;
-    this.set(counter, String(Math.max(Number(this.get(counter) ?? 0), floor)), keepMs);
+  #setBesideMark(fields: Readonly<Record<string, string>>): void {
+    const known = this.#store.hash(this.#markKey) ?? new Map<string, string>();
+    for (const [name, value] of Object.entries(fields)) known.set(name, value);
+    this.#store.set(this.#markKey, known, null);
   }
 
-  /** As part of a script, which reports it when it is over. */
-  set(key: string, value: string | null, ttlMs: number | null): void {
-    if (value === null) this.#entries.delete(key);
-    else this.#entries.set(key, { value, expiresAt: ttlMs === null ? null : this.now + ttlMs });
+  #isAlive(lock: string, id: string): boolean {
+    const [, , queue = '', signs = ''] = keysOf('', lock);
+    const isQueued = this.#store.sortedSet(queue)?.get(id) !== undefined;
+    const seenAt = this.#store.sortedSet(signs)?.get(id)?.score ?? 0;
+    return isQueued && seenAt > this.now - silentMs;
+  }
+
+  #holdersIn(holdersKey: string): SimHolder[] {
+    const { now } = this;
+    const members = this.#store.sortedSet(holdersKey)?.members ?? [];
+    return members.flatMap(({ member, score }) => {
+      if (score <= now) return [];
+      const [, slot, value = ''] = /^(\d+) (.*)$/s.exec(member) ?? [];
+      return [{ slot: Number(slot), value, endsAt: score }];
+    });
+  }
+
+  #factsOf(key: string, kind: string): (readonly [string, string])[] {
+    const facts = [...(this.#store.hash(historyKeysOf('', key)[1]) ?? [])];
+    return facts.flatMap(([field, fact]) =>
+      field.startsWith(kind) ? [[field.slice(kind.length), fact] as const] : [],
+    );
   }
 
   #changing<Result>(keys: readonly string[], by: string | null, change: () => Result): Result {
@@ -307,26 +316,17 @@ export class SimRedis {
     return result;
   }
 
-  #living(key: string): Entry | undefined {
-    const entry = this.#entries.get(key);
-    if (entry && entry.expiresAt !== null && this.now > entry.expiresAt) {
-      this.#entries.delete(key);
-      return undefined;
-    }
-    return entry;
-  }
-
   #trueTimeAt(wallMs: number): number {
     return (wallMs - epochMs - this.#wallOffsetMs) / this.#rate;
   }
 }
 
-function isSetnx(script: Script): script is SetnxScript {
-  return script.endsWith('.setnx');
+const queueEnd = '}:queue';
+
+function has(value: string): (holder: SimHolder) => boolean {
+  return (holder) => holder.value === value;
 }
 
-function madeIn<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  const value = map.get(key) ?? make();
-  map.set(key, value);
-  return value;
+function canBeSuperseded(id: string): boolean {
+  return parseWaiterId(id).traits.includes('supersede');
 }

@@ -2,9 +2,10 @@
 // freezes, goes down, and comes back with all, some or none of its memory. A frozen server still
 // accepts connections and bytes, as its kernel does, and executes all of it when it thaws.
 
+import type { ScriptName } from '../../src/redis/calls/scripts.ts';
 import type { Random } from './random.ts';
-import { runCommand } from './sim-commands.ts';
-import type { Script, SimRedis } from './sim-redis.ts';
+import type { Reply } from './sim-lua.ts';
+import type { SimRedis } from './sim-redis.ts';
 import type { World } from './world.ts';
 
 export type Command = readonly (string | number)[];
@@ -25,7 +26,7 @@ export interface ServerOptions {
   readonly isDurable: boolean;
   /** INFO is forbidden, as by some managed services. */
   readonly hidesInfo: boolean;
-  readonly scriptNamed: (text: string) => Script;
+  readonly scriptNamed: (text: string) => ScriptName;
 }
 
 const longAgo = -86_400_000;
@@ -158,8 +159,8 @@ export class SimServer {
       case 'EVAL': {
         const keyCount = Number(args[1]);
         const keys = args.slice(2, 2 + keyCount).map(String);
-        const reply = this.redis.run(scriptNamed(String(args[0])), keys, args.slice(2 + keyCount));
-        return typeof reply === 'string' ? replyError(reply) : reply;
+        const text = String(args[0]);
+        return answerOf(this.redis.run(text, scriptNamed(text), keys, args.slice(2 + keyCount)));
       }
       case 'INFO':
         if (hidesInfo)
@@ -184,10 +185,8 @@ export class SimServer {
         if (count > 0 && message !== '') this.onPassed(message);
         return count;
       }
-      default: {
-        const answer = runCommand(this.redis, String(name), args);
-        return answer === undefined ? replyError(`ERR unknown command '${name}'`) : answer;
-      }
+      default:
+        return answerOf(this.redis.command([String(name), ...args.map(String)]));
     }
   }
 
@@ -208,6 +207,13 @@ export class SimServer {
   #newRunId(): string {
     return Array.from({ length: 40 }, () => this.#random.integer(0, 15).toString(16)).join('');
   }
+}
+
+/** As a client gets a reply: a status is its text, an error is thrown. */
+export function answerOf(reply: Reply): Answer {
+  if (reply === null || typeof reply !== 'object') return reply;
+  if ('err' in reply) return replyError(reply.err);
+  return 'ok' in reply ? reply.ok : reply;
 }
 
 function replyError(message: string): Error {

@@ -14,8 +14,7 @@ import { optionsFor, type Profile } from './profiles.ts';
 import { Random } from './random.ts';
 import { firstCount, isGrowing, Rosters } from './rosters.ts';
 import { Shell } from './shell.ts';
-import { silentMs } from './sim-queue.ts';
-import { SimRedis } from './sim-redis.ts';
+import { SimRedis, silentMs } from './sim-redis.ts';
 import { SimServer } from './sim-server.ts';
 import { Stopper } from './stopper.ts';
 import { realSystem, type System } from './system.ts';
@@ -82,7 +81,7 @@ export async function simulate(
       rate: rate(options.masterDrift),
       wallOffsetMs: random.between(-options.wallSpreadMs / 2, options.wallSpreadMs / 2),
     };
-    const redis = new SimRedis(world, clock, new Set(options.flaws));
+    const redis = new SimRedis(world, clock, prefix);
     const { isDurable, isListedTwice: hidesInfo } = options;
     if (isGrowing(options) && index >= firstCount) redis.mark = null;
     return new SimServer(world, `m${index + 1}`, redis, {

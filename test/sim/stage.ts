@@ -65,11 +65,7 @@ export class Stage {
     this.options = { ...calm, ...timingsOf(1_000), ...quiet, ...changes };
     this.network = new Network(this.world, this.options);
     this.servers = Array.from({ length: this.options.masterCount }, (_, index) => {
-      const redis = new SimRedis(
-        this.world,
-        { rate: 1, wallOffsetMs: 0 },
-        new Set(this.options.flaws),
-      );
+      const redis = new SimRedis(this.world, { rate: 1, wallOffsetMs: 0 }, prefix);
       const { scriptNamed } = system;
       return new SimServer(this.world, `m${index + 1}`, redis, {
         isDurable: false,

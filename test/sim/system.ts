@@ -15,6 +15,7 @@ import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
 import * as waiterIdModule from '../../src/lock/waiter-id.ts';
+import type { ScriptName } from '../../src/redis/calls/scripts.ts';
 import * as scriptsModule from '../../src/redis/calls/scripts.ts';
 import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
@@ -26,7 +27,6 @@ import * as runPortsModule from '../../src/run/ports.ts';
 import * as recorderModule from '../../src/run/recorder.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
-import type { Script } from './sim-redis.ts';
 
 /** The modules by their paths in src/. */
 export interface Modules {
@@ -96,7 +96,7 @@ export function systemOf(modules: Modules) {
   const all = [true, false].flatMap((isPlain) =>
     [true, false].flatMap((isRecorded) => Object.entries(scriptsFor(isPlain, isRecorded))),
   );
-  const names = new Map(all.map(([name, text]) => [text, name as Script]));
+  const names = new Map(all.map(([name, text]) => [text, name as ScriptName]));
   return {
     acquire: modules['lock/acquire'].acquire,
     newClaim: modules['lock/value'].newClaim,
@@ -128,7 +128,7 @@ export function systemOf(modules: Modules) {
     Guard: modules['run/guard/guard'].Guard,
     Run: modules['run/run'].Run,
     createSystemClock: modules['system/clock'].createSystemClock,
-    scriptNamed(text: string): Script {
+    scriptNamed(text: string): ScriptName {
       const name = names.get(text);
       if (name === undefined) throw new Error(`no such script in src/redis/: ${text.slice(0, 80)}`);
       return name;

@@ -6,7 +6,7 @@
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { Options } from './options.ts';
-import { silentMs } from './sim-queue.ts';
+import { silentMs } from './sim-redis.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
 /**
@@ -134,7 +134,7 @@ export function waitingOnQuorum(
   const counts = new Map<string, number>();
   for (const { redis, tookOverAt } of servers) {
     if (tookOverAt + silentMs > since) continue;
-    for (const position of redis.queueOf(prefix + resource).places()) {
+    for (const position of redis.queueOf(prefix + resource)) {
       if (position.enteredAt < since && isSo(position))
         counts.set(position.id, (counts.get(position.id) ?? 0) + 1);
     }

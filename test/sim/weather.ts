@@ -169,7 +169,7 @@ export class Weather {
     world.after(this.#random.between(0, lagMs), () => {
       if (server.isDown || this.#isOver) return;
       const { redis } = server;
-      const isForgotten = (key: string) => replica.entries.get(key)?.value !== redis.get(key);
+      const isForgotten = (key: string) => replica.get(key)?.value !== redis.get(key);
       const locks = redis.keys().filter((key) => key.startsWith(prefix));
       world.mark(locks.some(isForgotten) ? 'failover, and a lock forgotten' : 'failover');
       server.stop();

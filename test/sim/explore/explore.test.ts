@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { generous } from '../../servers/patience.ts';
+import type { Mutant } from '../mutant.ts';
 import { realSystem } from '../system.ts';
 import { explore } from './explorer.ts';
 import { type Setting, settings } from './setting.ts';
@@ -15,6 +16,12 @@ function named(name: string): Setting {
   const setting = settings.find((one) => one.name === name);
   if (setting === undefined) throw new Error(`no such world: ${name}`);
   return setting;
+}
+
+function mutantNamed(name: string): Mutant {
+  const mutant = smallMutants.find((one) => one.name === name);
+  if (mutant === undefined) throw new Error(`no such mutant: ${name}`);
+  return mutant;
 }
 
 const alone = { ...named('contention'), clients: [{ acquires: 1, extends: 0 }] };
@@ -51,8 +58,8 @@ describe('every schedule of a small world', () => {
   });
 
   it('finds a shortest schedule to a mistake', { timeout: generous(60_000) }, async () => {
-    const flaws = ['release-without-comparing'] as const;
-    const { broken, depth } = await explore(named('contention'), realSystem, { flaws });
+    const system = await loadSmallMutant(mutantNamed('release-without-comparing'));
+    const { broken, depth } = await explore(named('contention'), system);
     expect(broken?.finding.property).toBe('ownership');
     expect(broken?.schedule).toHaveLength(depth + 1);
   });
@@ -91,10 +98,8 @@ describe('a mistake breaks a property', () => {
     '$mutant: $property',
     { timeout: generous(120_000) },
     async ({ mutant: name, world, property }) => {
-      const mutant = smallMutants.find((one) => one.name === name);
-      if (mutant === undefined) throw new Error(`no such mutant: ${name}`);
-      const { system, flaws } = await loadSmallMutant(mutant);
-      const caught = await wander(named(world), system, flaws, 500);
+      const system = await loadSmallMutant(mutantNamed(name));
+      const caught = await wander(named(world), system, 500);
       expect(caught?.finding.property).toBe(property);
     },
   );

@@ -6,7 +6,6 @@
 // the schedule again from the beginning.
 
 import { createHash } from 'node:crypto';
-import type { Flaw } from '../flaws.ts';
 import type { System } from '../system.ts';
 import type { Setting } from './setting.ts';
 import { type Finding, SmallWorld, type Step } from './small-world.ts';
@@ -16,8 +15,6 @@ export interface Limits {
   readonly states?: number;
   /** The most steps of a schedule. Default: no limit. */
   readonly depth?: number;
-  /** Mistakes in the scripts. Default: none. */
-  readonly flaws?: readonly Flaw[];
 }
 
 export interface Exploration {
@@ -47,9 +44,9 @@ export async function explore(
   system: System,
   limits: Limits = {},
 ): Promise<Exploration> {
-  const { states = Number.POSITIVE_INFINITY, flaws = [] } = limits;
+  const { states = Number.POSITIVE_INFINITY } = limits;
   const deepest = limits.depth ?? Number.POSITIVE_INFINITY;
-  const beginning = new SmallWorld(setting, system, flaws);
+  const beginning = new SmallWorld(setting, system);
   const known = new Set([hashOf(beginning)]);
   let level: readonly Place[] = [{ path: null, steps: beginning.steps() }];
   let stepCount = 0;
@@ -59,7 +56,7 @@ export async function explore(
     for (const { path, steps } of level) {
       const schedule = stepsOf(path);
       for (const step of steps) {
-        const world = new SmallWorld(setting, system, flaws);
+        const world = new SmallWorld(setting, system);
         for (const each of schedule) await world.take(each, true);
         await world.take(step);
         stepCount += 1;

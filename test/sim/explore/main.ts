@@ -58,8 +58,8 @@ async function run({ setting: name, mutants, limits }: Job): Promise<void> {
   }
   for (const mutant of smallMutants) {
     if (!mutants.includes(mutant.name)) continue;
-    const { system, flaws } = await loadSmallMutant(mutant);
-    const caught = await wander(setting, system, flaws, huntSchedules);
+    const system = await loadSmallMutant(mutant);
+    const caught = await wander(setting, system, huntSchedules);
     process.send?.({ setting: name, mutant: mutant.name, caught });
   }
 }

@@ -6,9 +6,9 @@ import { usualDriftFactor } from '../../../src/lock/quorum.ts';
 import type { Redlock } from '../../../src/lock/redlock.ts';
 import { type Attempt, alone, type Claim, type Lease } from '../../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
+import type { ScriptName } from '../../../src/redis/calls/scripts.ts';
 import type { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { epochMs } from '../machine.ts';
-import type { Script } from '../sim-redis.ts';
 import type { System } from '../system.ts';
 import { asksForMark, Line, originOf } from './line.ts';
 import {
@@ -37,7 +37,7 @@ export interface Around {
   readonly onSend: (
     client: SmallClient,
     master: number,
-    script: Script | null,
+    script: ScriptName | null,
     args: readonly unknown[],
   ) => void;
 }

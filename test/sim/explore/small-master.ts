@@ -1,18 +1,20 @@
 // One master of a small world: the memory of a simulated server, and what the checks of a small
 // world have to know of its past.
 
+import type { ScriptName } from '../../../src/redis/calls/scripts.ts';
 import { epochMs } from '../machine.ts';
-import { type Script, SimRedis } from '../sim-redis.ts';
+import { SimRedis } from '../sim-redis.ts';
+import { answerOf } from '../sim-server.ts';
 import type { System } from '../system.ts';
 import type { World } from '../world.ts';
 import { type Answer, asksForMark, type Request } from './line.ts';
-import { counter, key, ttlMs } from './setting.ts';
+import { counter, key, prefix, ttlMs } from './setting.ts';
 
 type Words = readonly (string | number)[];
 
 /** What a script did, for the checks. */
 export interface Effect {
-  readonly script: Script;
+  readonly script: ScriptName;
   readonly value: string;
   /** The value under the key before and after it. */
   readonly before: string | null;
@@ -114,10 +116,11 @@ export class SmallMaster {
     if (name === 'ROLE') return ['master', 0, []];
     if (name === 'CONFIG') return ['appendfsync', this.#isDurable ? 'always' : 'everysec'];
     const keyCount = Number(args[1]);
-    const script = this.#scriptNamed(String(args[0]));
+    const text = String(args[0]);
+    const script = this.#scriptNamed(text);
     const before = this.redis.get(key);
     const rest = args.slice(2 + keyCount);
-    const reply = this.redis.run(script, args.slice(2, 2 + keyCount).map(String), rest);
+    const reply = this.redis.run(text, script, args.slice(2, 2 + keyCount).map(String), rest);
     effects.push({
       script,
       value: String(rest[0]),
@@ -125,9 +128,7 @@ export class SmallMaster {
       after: this.redis.get(key),
       isRefusal: script === 'acquire' && Array.isArray(reply) && reply[0] === 0,
     });
-    return typeof reply === 'string'
-      ? Object.assign(new Error(reply), { name: 'ReplyError' })
-      : reply;
+    return answerOf(reply);
   }
 }
 
@@ -145,9 +146,8 @@ export function newMaster(
   number: number,
   count: number | null,
   isDurable: boolean,
-  flaws: ConstructorParameters<typeof SimRedis>[2],
 ): SmallMaster {
-  const redis = new SimRedis(world, { rate: 1, wallOffsetMs: 0 }, flaws);
+  const redis = new SimRedis(world, { rate: 1, wallOffsetMs: 0 }, prefix);
   if (count !== null) redis.put(counter, String(epochMs * 1000 + count), 86_400_000);
   return new SmallMaster(world, number, redis, scriptNamed, isDurable);
 }

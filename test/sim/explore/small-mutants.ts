@@ -1,11 +1,10 @@
 // The mutants of the small worlds (explore/): those of the simulator that can show themselves in
 // acquiring, extending and releasing, and mistakes that only the small worlds look for.
 
-import type { Flaw } from '../flaws.ts';
 import { inSource, type Mutant, rarely } from '../mutant.ts';
 import { buildMutants, loadMutant } from '../mutant-build.ts';
 import { mutants } from '../mutants.ts';
-import { realSystem, type System } from '../system.ts';
+import type { System } from '../system.ts';
 
 const names: readonly string[] = [
   'quorum-one-lower',
@@ -67,17 +66,12 @@ export const smallMutants: readonly Mutant[] = [
   ...ownMutants,
 ];
 
-/** Builds those that are in the source, which are kept until it changes; returns where. */
+/** Builds them, which are kept until the source changes; returns where. */
 export function buildSmallMutants(): string {
-  const inSources = smallMutants.filter(({ edits }) => edits.length > 0);
-  return buildMutants(inSources, 'smallmutants');
+  return buildMutants(smallMutants, 'smallmutants');
 }
 
-/** The code with this mistake, or the mistake of the simulated servers. */
-export async function loadSmallMutant(
-  mutant: Mutant,
-): Promise<{ readonly system: System; readonly flaws: readonly Flaw[] }> {
-  const { flaw, edits } = mutant;
-  const system = edits.length > 0 ? await loadMutant(buildSmallMutants(), mutant) : realSystem;
-  return { system, flaws: flaw === undefined ? [] : [flaw] };
+/** The code with this mistake. */
+export function loadSmallMutant(mutant: Mutant): Promise<System> {
+  return loadMutant(buildSmallMutants(), mutant);
 }

@@ -3,8 +3,7 @@
 // because the promises of the clients cannot: the explorer plays steps again from the beginning.
 
 import type { Attempt, Claim, Lease } from '../../../src/lock/types.ts';
-import type { Flaw } from '../flaws.ts';
-import type { Script } from '../sim-redis.ts';
+import type { ScriptName } from '../../../src/redis/calls/scripts.ts';
 import type { System } from '../system.ts';
 import { afterPromises, World } from '../world.ts';
 import type { Line } from './line.ts';
@@ -85,21 +84,14 @@ export class SmallWorld {
   readonly #refusedBy = new Map<string, Set<number>>();
   #repairs: Repair[] = [];
 
-  constructor(setting: Setting, system: System, flaws: readonly Flaw[] = []) {
+  constructor(setting: Setting, system: System) {
     this.#setting = setting;
     this.#world = new World(0);
     this.#ticksLeft = setting.ticks;
     this.#lossesLeft = setting.losses;
     this.#crashesLeft = setting.crashes;
     this.#masters = masterNames.map((_, index) =>
-      newMaster(
-        this.#world,
-        system,
-        index,
-        setting.counts?.[index] ?? null,
-        setting.isDurable,
-        new Set(flaws),
-      ),
+      newMaster(this.#world, system, index, setting.counts?.[index] ?? null, setting.isDurable),
     );
     this.#clients = setting.clients.map((budget, index) => {
       const name = 'abc'[index] as string;
@@ -116,7 +108,7 @@ export class SmallWorld {
         onSend: (
           by: SmallClient,
           master: number,
-          script: Script | null,
+          script: ScriptName | null,
           args: readonly unknown[],
         ) => this.#noteSent(by, master, script, args),
       };
@@ -353,7 +345,7 @@ export class SmallWorld {
   #noteSent(
     client: SmallClient,
     master: number,
-    script: Script | null,
+    script: ScriptName | null,
     args: readonly unknown[],
   ): void {
     this.#sentTo.add(master);

@@ -1,7 +1,6 @@
 // Schedules of a small world by chance: the quickest way to one that breaks a property. What it
 // does not find in so many schedules may still be there, unlike in explorer.ts.
 
-import type { Flaw } from '../flaws.ts';
 import { Random } from '../random.ts';
 import type { System } from '../system.ts';
 import type { Setting } from './setting.ts';
@@ -18,12 +17,11 @@ export interface Caught {
 export async function wander(
   setting: Setting,
   system: System,
-  flaws: readonly Flaw[],
   mostSchedules: number,
 ): Promise<Caught | null> {
   const random = new Random(setting.name);
   for (let scheduleCount = 1; scheduleCount <= mostSchedules; scheduleCount += 1) {
-    const world = new SmallWorld(setting, system, flaws);
+    const world = new SmallWorld(setting, system);
     const schedule: string[] = [];
     for (let steps = world.steps(); steps.length > 0; steps = world.steps()) {
       const step = random.pick(steps);

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { allLines } from '../../../src/ctl/master-query.ts';
 import { pollMs } from '../../../src/lock/wait.ts';
 import { plainScripts, scripts } from '../../../src/redis/calls/scripts.ts';
-import { silentMs as simulatedSilentMs } from '../../sim/sim-queue.ts';
+import { silentMs as simulatedSilentMs } from '../../sim/sim-redis.ts';
 
 const folder = path.join(import.meta.dirname, '../../../src/redis/scripts');
 const files = new Map(
