@@ -51,7 +51,12 @@ export function parseArguments(argv: readonly string[]): Wanted | Told {
         .default(fairNames, 'fair'),
     )
     .option('--seed <number>', 'the first seed', wholeNumberFrom(0), 1)
-    .option('--runs <number>', 'how many seeds, one after the other', wholeNumberFrom(1), 1)
+    .option(
+      '--runs <number>',
+      'how many seeds, one after the other; of a hostile kind, until one fires',
+      wholeNumberFrom(1),
+      1,
+    )
     .option('--log', 'tell one run event by event')
     .option(
       '--mutant <name>',

@@ -5,6 +5,7 @@
 import { execFileSync, fork } from 'node:child_process';
 import os from 'node:os';
 import { parseArguments, type Share, type Wanted } from './arguments.ts';
+import type { Property } from './checkers.ts';
 import { wishesFor } from './hunt.ts';
 import { checkout } from './mutant-build.ts';
 import { printMutants } from './mutant-table.ts';
@@ -62,9 +63,16 @@ async function runShare(
   wishes: Wishes,
   tell: (outcome: Outcome) => void,
 ): Promise<void> {
+  // What a hostile world is played for is seen once.
+  const fired = new Set<Profile>();
   for (let number = seed; number < seed + runs; number += 1) {
     if (number % count !== index) continue;
-    for (const profile of profiles) tell(await simulate(profile, number, wishes));
+    for (const profile of profiles.filter((one) => !fired.has(one))) {
+      const until = firesOf(profile);
+      const outcome = await simulate(profile, number, { ...wishes, until });
+      if (outcome.findings.some(({ property }) => until.includes(property))) fired.add(profile);
+      tell(outcome);
+    }
   }
 }
 
@@ -96,7 +104,7 @@ async function wishesOf({ mutant }: Wanted): Promise<Wishes> {
   return found ? wishesFor(found) : {};
 }
 
-function firesOf(profile: Profile): readonly string[] {
+function firesOf(profile: Profile): readonly Property[] {
   return isFair(profile) ? [] : hostileProfiles[profile].fires;
 }
 
