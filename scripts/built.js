@@ -100,6 +100,7 @@ function fingerprint() {
     'programs.js',
     'ioredis-parts.js',
     'no-debug.js',
+    'late-tls.js',
   ];
   const files = [
     ...sources.map((name) => join('src', name)),

@@ -7,7 +7,7 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { aliases, fewCommands } from './ioredis-parts.js';
+import { aliases, fewCommands, noCluster } from './ioredis-parts.js';
 import { root } from './program.js';
 import { forCheckout, large, library, small, standalone } from './programs.js';
 import { shortLua } from './short-lua.js';
@@ -92,6 +92,12 @@ const inOrder = {
 };
 
 /**
+ * Functions of execa and its packages that are called while it is loaded, and do nothing but return
+ * a value. Where nothing uses that, the call goes.
+ */
+const unusedCalls = ['createExeca', 'getIpcExport', 'getSignalsByNumber'];
+
+/**
  * @param {readonly string[]} files
  * @returns {(id: string) => boolean}
  */
@@ -117,8 +123,9 @@ async function bundle(programs, options, define = {}) {
     input,
     platform: 'node',
     transform: { target: 'node20', define },
-    plugins: [knownVersion(), knownScripts(), fewCommands()],
+    plugins: [knownVersion(), knownScripts(), fewCommands(), noCluster()],
     resolve: { alias: aliases },
+    treeshake: { manualPureFunctions: unusedCalls },
     onLog: (level, log, print) => level === 'info' || print(level, log),
   });
   const { output } = await build.write({

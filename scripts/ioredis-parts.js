@@ -1,5 +1,7 @@
 // @ts-check
-// The changes that the bundler makes to ioredis: fewer commands, and no debug output.
+// The changes that the bundler makes to ioredis: fewer commands, no client of a cluster, TLS loaded
+// when it is used, and no debug output. test/unit/scripts/ioredis-parts.test.ts fails where ioredis
+// uses more than what is left.
 
 import { join } from 'node:path';
 import { root } from './program.js';
@@ -41,5 +43,23 @@ export function fewCommands() {
   };
 }
 
+/** By its end, as the table. */
+const cluster = '/ioredis/built/cluster/index.js';
+
+/**
+ * A plug-in of the bundler that leaves out ioredis's client of a cluster, a fifth of its code: a
+ * cluster is never a master. Everything works with it as well.
+ */
+export function noCluster() {
+  return {
+    name: 'no-cluster',
+    load: (/** @type {string} */ id) =>
+      id.replaceAll('\\', '/').endsWith(cluster) ? 'exports.default = class Cluster {};' : null,
+  };
+}
+
 /** DEBUG=* in the environment would have ioredis write passwords to stderr. */
-export const aliases = { debug: join(root, 'scripts', 'no-debug.js') };
+export const aliases = {
+  debug: join(root, 'scripts', 'no-debug.js'),
+  tls: join(root, 'scripts', 'late-tls.js'),
+};

@@ -1,13 +1,14 @@
-// The bundles contain only some commands of ioredis. A call of another command would fail only in a
-// bundle, so this test finds it.
+// The bundles contain only some commands of ioredis, not its client of a cluster, and only one
+// function of TLS. A use of anything else would fail only in a bundle, so these tests find it.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { commands, fewCommands } from '../../../scripts/ioredis-parts.js';
+import { commands, fewCommands, noCluster } from '../../../scripts/ioredis-parts.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
+const ioredis = path.dirname(createRequire(import.meta.url).resolve('ioredis'));
 const { list } = createRequire(createRequire(import.meta.url).resolve('ioredis'))(
   '@ioredis/commands',
 ) as {
@@ -39,6 +40,31 @@ it('finds a command that is not in the bundles', () => {
     'hgetall',
   ]);
   expect(unknownIn("client.eval(''); client.call('GET', 'key')")).toEqual([]);
+});
+
+it("leaves out ioredis's client of a cluster, wherever node_modules is", () => {
+  const { load } = noCluster();
+  expect(load('/elsewhere/ioredis/built/cluster/index.js')).toBe(
+    'exports.default = class Cluster {};',
+  );
+  expect(load('/elsewhere/ioredis/built/Redis.js')).toBeNull();
+});
+
+it('finds no other use of a cluster or of TLS in ioredis than those that are replaced', () => {
+  const files = readdirSync(ioredis, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js') && !name.startsWith(`cluster${path.sep}`))
+    .sort();
+  const uses = files.flatMap((name) => {
+    const text = readFileSync(path.join(ioredis, name), 'utf8');
+    const found = text.match(/require\("[./]+\/cluster\b[^-].*?\)|\b(?:cluster|tls)_1\.\w+/g);
+    return found === null ? [] : [[name, [...new Set(found)]]];
+  });
+  expect(uses).toEqual([
+    ['Redis.js', ['require("./cluster")', 'cluster_1.default']],
+    ['connectors/SentinelConnector/index.js', ['tls_1.connect']],
+    ['connectors/StandaloneConnector.js', ['tls_1.connect']],
+    ['index.js', ['require("./cluster")', 'cluster_1.default']],
+  ]);
 });
 
 it.each(['redis', 'ctl'])('src/%s sends only commands of the bundles', (folder) => {
