@@ -29,6 +29,12 @@ export function reportFailure(
     process.stderr.write(`${prefixOf('error')}${program}: ${oneLine(error.message)}\n`);
     return error.exitCode;
   }
+  if ((error as NodeJS.ErrnoException | null)?.code === 'MODULE_NOT_FOUND') {
+    const [why] = (error as Error).message.split('\n');
+    const text = `${program}: installation: ${why}: incomplete, or just being replaced`;
+    process.stderr.write(`${prefixOf('error')}${oneLine(text)} (try again, or install it again)\n`);
+    return exitCode.config;
+  }
   const stack = originalStack((error instanceof Error && error.stack) || String(error));
   process.stderr.write(
     `${program}: bug: this should not happen: please report it\n${printableLines(stack)}\n`,

@@ -73,9 +73,9 @@ export function parseArguments(argv: readonly string[]): Arguments {
   if (rest.length < row.least)
     throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
   if (rest.length > row.most) {
-    throw new UsageError(
-      `${row.verb}: ${quoted(rest[row.most] ?? '')}: unexpected argument (write ${synopsis})`,
-    );
+    const what = quoted(rest[row.most] ?? '');
+    const option = row.options.some(({ long }) => long === '--token') ? ' --token T' : '';
+    throw new UsageError(`${row.verb}: ${what}: unexpected argument (write ${synopsis}${option})`);
   }
   // The word that is being completed may be empty.
   if (rest.includes('') && row.verb !== 'completion')

@@ -65,8 +65,17 @@ export function openCodeCache(folder: string | null): CodeCache {
     return module.exports;
   }
 
+  function textOf(file: string): string {
+    try {
+      return readFileSync(file, 'latin1'); // Bundles are ASCII: see the build.
+    } catch (error) {
+      native.resolve(file); // Throws as require() does where there is no such file.
+      throw error;
+    }
+  }
+
   function compile(file: string) {
-    const text = readFileSync(file, 'latin1'); // Bundles are ASCII: see the build.
+    const text = textOf(file);
     const name = `${basename(file)}.${process.version}-${process.arch}`;
     const isSmall = text.length < leastBytes;
     const cachedData = isSmall || !isUsable ? undefined : readOurs(join(folder, name));

@@ -86,10 +86,11 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     run:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
       'a replica, a login or certificate refused, lists of masters that differ (with ' +
-      'differingMasters: error), koffi missing',
+      'differingMasters: error), koffi or another part of the installation missing',
     ctl:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
-      'a replica; acquire, hold: lists of masters that differ (differingMasters: error); ' +
+      'a replica, a part of the installation missing; ' +
+      'acquire, hold: lists of masters that differ (differingMasters: error); ' +
       'doctor: errors; check: no history',
   },
   {

@@ -3,7 +3,14 @@
 // this needs no network.
 
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -128,6 +135,21 @@ test('doctor starts a guard, and says why a run could not', async () => {
   writeFileSync(file, text);
   const message = 'a guard does not start: ended with code 1';
   expect(found).toMatchObject({ grade: 'error', message });
+});
+
+test.each([
+  ['redlock-run', ['job', '--', 'true'], /^job-core-.*js$/],
+  ['redlockctl', ['status', 'job'], /^status-.*js$/],
+])('%s says that a part of it is missing: 78, and no bug', async (name, args, part) => {
+  const dist = join(prefix, 'node_modules/redlock-run/dist');
+  const file = join(dist, readdirSync(dist).find((one) => part.test(one)) ?? '');
+  renameSync(file, `${file}.away`);
+  const ended = await installed(args, environmentFor(masters), name).catch((error) => error);
+  renameSync(`${file}.away`, file);
+  const line = new RegExp(
+    `^${name}: installation: Cannot find module .*\\(.* install it again\\)\n$`,
+  );
+  expect(ended).toMatchObject({ code: 78, stdout: '', stderr: expect.stringMatching(line) });
 });
 
 test('a run loads two bundles and nothing of redlockctl', async () => {

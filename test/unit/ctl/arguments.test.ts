@@ -41,6 +41,11 @@ it.each([
   [['hold', 'x}:fence'], 'hold: "x}:fence": is called like what'],
   [['status'], 'status: NAME... missing (write redlockctl status NAME...)'],
   [['break', 'a', 'b'], 'break: "b": unexpected argument'],
+  [['wait', 'a', 'b'], 'wait: "b": unexpected argument (write redlockctl wait NAME)'],
+  [
+    ['extend', 'a', 'b'],
+    'extend: "b": unexpected argument (write redlockctl extend NAME --token T)',
+  ],
   [['status', ''], 'status: "": empty'],
   [['status', 'a', '--yes'], '--yes: not an option of status'],
   [['break', 'a', '--token'], '--token: no value (write --token T)'],
