@@ -19,8 +19,8 @@ export interface ReporterSettings {
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   /** json: the same lines at the same moments, each as one object with the facts of the event. */
   readonly logFormat: 'text' | 'json';
-  /** The trace that the run is part of; absent or null: none. */
-  readonly traceId?: string | null;
+  /** The trace that the run is part of; null: none. */
+  readonly traceId: string | null;
 }
 
 /** How long no quorum may answer, in ms, before it is worth a line: the end tells of it as well. */
@@ -38,8 +38,8 @@ export class Reporter {
   constructor(
     settings: ReporterSettings,
     output: Output,
-    hasLevels = false,
-    environment = process.env,
+    hasLevels: boolean,
+    environment: NodeJS.ProcessEnv,
   ) {
     this.#hasLevels = hasLevels;
     this.#settings = settings;

@@ -14,7 +14,7 @@ export interface WaitState {
   readonly key: string;
   readonly position: number | null;
   /** No line is printed before the wait has lasted so long, in ms; what is drawn is not delayed. */
-  readonly printAfterMs?: number;
+  readonly printAfterMs: number;
   /** "held by ... for 3m20s", at this time of day in ms. */
   readonly why: (nowMs: number) => string;
 }
@@ -26,7 +26,7 @@ export interface WaitNoticeSettings {
   /** Prints a line; `paint` adds colours to it. `waitedMs`: for how long the wait has lasted. */
   readonly print: (line: string, paint: (line: string) => string, waitedMs: number) => void;
   /** Lines are printed, and nothing is drawn, also on a terminal: JSON. */
-  readonly isPlain?: boolean;
+  readonly isPlain: boolean;
 }
 
 const everyMs = 1_000;
@@ -49,7 +49,7 @@ export class WaitNotice {
   /** What was printed last, and when; null: nothing yet. */
   #printed: { readonly key: string; readonly at: number } | null = null;
 
-  constructor(settings: WaitNoticeSettings, output: Output, environment = process.env) {
+  constructor(settings: WaitNoticeSettings, output: Output, environment: NodeJS.ProcessEnv) {
     this.#settings = settings;
     this.#output = output;
     // A terminal may say that its width is 0, as script(1) does in CI: it is a log.
@@ -129,7 +129,7 @@ export class WaitNotice {
   #print(state: WaitState, paint: (line: string) => string): void {
     const now = performance.now();
     if (this.#isDumb && (this.#printed !== null || !this.#isShowable())) return;
-    if (this.#waitedMs() < (state.printAfterMs ?? 0)) return;
+    if (this.#waitedMs() < state.printAfterMs) return;
     if (this.#printed !== null) {
       const silentMs = now - this.#printed.at;
       // A queue may move many times a second.

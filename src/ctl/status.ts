@@ -93,6 +93,7 @@ export async function waitUntilFree(call: Call): Promise<number> {
       names: [name],
       waitMs,
       print: (line, paint) => stderr.write(`redlockctl: ${paint(line)}\n`),
+      isPlain: false,
     },
     stderr,
     call.environment,
@@ -119,7 +120,7 @@ export async function waitUntilFree(call: Call): Promise<number> {
       return code;
     }
     notice.update(
-      { key: keyOf(lock), position: null, why: (nowMs) => whyOf(lock, nowMs) },
+      { key: keyOf(lock), position: null, printAfterMs: 0, why: (nowMs) => whyOf(lock, nowMs) },
       waitedMs,
     );
     const expiresInMs = (lock.remainingMs ?? Number.POSITIVE_INFINITY) + expiryMs;

@@ -44,7 +44,8 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
-    const reporter = new Reporter(settings, stderr.output, isJournal(process.env));
+    const { env } = process;
+    const reporter = new Reporter(settings, stderr.output, isJournal(env), env);
     for (const warning of settings.warnings) reporter.warn(warning);
     for (const warning of settings.minorWarnings) reporter.minorWarning(warningLine(warning));
     const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);

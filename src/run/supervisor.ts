@@ -111,7 +111,7 @@ export function transition(state: State, event: Event): Step {
  * Whether --hold-at-least applies: not to a command that never ran, or ran without its lock, nor
  * where a person wants the lock free; with `success` only to one that ended by itself, with 0.
  */
-export function isKept(state: State, holdOn: 'success' | 'always' = 'always'): boolean {
+export function isKept(state: State, holdOn: 'success' | 'always'): boolean {
   const { cause, childExit } = state;
   if (cause?.kind === 'lost' || cause?.kind === 'stopped') return false;
   if (holdOn === 'always') return hasRun(childExit);

@@ -16,7 +16,7 @@ function reporterFor(
 ) {
   const lines: string[] = [];
   const reporter = new Reporter(
-    { names: ['job'], command: ['cmd'], waitMs: null, verbosity, logFormat },
+    { names: ['job'], command: ['cmd'], waitMs: null, verbosity, logFormat, traceId: null },
     { ...terminal, write: (text) => lines.push(text) },
     false,
     {},

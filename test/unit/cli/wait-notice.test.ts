@@ -6,7 +6,7 @@ import { mayColour } from '../../../src/cli/stderr.ts';
 import { TerminalLine } from '../../../src/cli/terminal-line.ts';
 import { WaitNotice } from '../../../src/cli/wait-notice.ts';
 
-const by = (key: string) => ({ key, position: 0, why: () => `held by ${key}` });
+const by = (key: string) => ({ key, position: 0, printAfterMs: 0, why: () => `held by ${key}` });
 
 function noticeOn(terminal: object = {}, environment: NodeJS.ProcessEnv = {}) {
   const lines: string[] = [];
@@ -16,6 +16,7 @@ function noticeOn(terminal: object = {}, environment: NodeJS.ProcessEnv = {}) {
       names: ['job'],
       waitMs: 600_000,
       print: (line, paint) => lines.push(paint(line)),
+      isPlain: false,
     },
     { ...terminal, write: (text) => drawn.push(text) },
     environment,

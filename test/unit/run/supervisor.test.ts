@@ -355,8 +355,8 @@ describe('a lock that is missing when it is to be released', () => {
   it('stopped on request: told, and still stopped; the lock is not kept', () => {
     const asked = stopped({ kind: 'stop-asked', by });
     expect(after(asked, 'taken')).toEqual(['stopped', told(false)]);
-    expect(isKept(replay(asked))).toBe(false);
-    expect(isKept(replay(well))).toBe(true);
+    expect(isKept(replay(asked), 'always')).toBe(false);
+    expect(isKept(replay(well), 'always')).toBe(true);
     expect(exitStatusOf(resultOf(replay(asked)), 75).code).toBe(79);
   });
 
