@@ -63,8 +63,9 @@ export async function playQueue(hosts: Hosts, atReadersPace: boolean): Promise<v
   await hosts.type('web3', 'pgrep -l dump');
   await hosts.shows('web3', /^\d+ dump\n\d+ dump\n/m);
   await pause(2);
-  // Without wait it would be chance whether the shell says "Killed" at this prompt or the next.
-  await hosts.type('web3', 'kill -KILL %1; wait');
+  // The shell says "Killed" between two commands or at wait, but not of a job that ends just when
+  // it begins to wait.
+  await hosts.type('web3', 'kill -KILL %1; sleep 1; wait');
   await hosts.shows('web3', /Killed .*\nweb3\$/);
   await eventually('the job has ended', async () => !(await isRunning(hosts.folder)), 10_000);
   await pause(0.5);
