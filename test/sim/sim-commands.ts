@@ -80,7 +80,7 @@ const ofSortedSets: Readonly<Record<string, Command>> = {
   },
   ZSCORE(store, [key = '', member = '']) {
     const known = store.sortedSet(key)?.get(member);
-    return known ? String(known.score) : null;
+    return known ? textOf(known.score) : null;
   },
   ZRANK(store, [key = '', member = '']) {
     const rank = store.sortedSet(key)?.rankOf(member) ?? -1;
@@ -191,6 +191,10 @@ function scoreOf(text: string): number {
   return score;
 }
 
+function textOf(score: number): string {
+  return String(score).replace('Infinity', 'inf');
+}
+
 /** Members by score; a bound that begins with `(` is not among them. */
 function between({ members }: SortedSet, least: string, most: string): readonly Member[] {
   const [low, high] = [scoreOf(least.replace('(', '')), scoreOf(most.replace('(', ''))];
@@ -212,6 +216,6 @@ function told(members: readonly Member[], options: Words): string[] {
   const [from, count] = limit < 0 ? [0, members.length] : options.slice(limit + 1).map(Number);
   const some = members.slice(from, (from as number) + (count as number));
   return options.includes('WITHSCORES')
-    ? some.flatMap(({ member, score }) => [member, String(score)])
+    ? some.flatMap(({ member, score }) => [member, textOf(score)])
     : some.map(({ member }) => member);
 }
