@@ -2,11 +2,18 @@
 // stands there, but for times, durations, hosts and processes.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from 'vitest';
-import { countOf, environmentFor, useMasters } from '../cli/rig.ts';
+import { countOf, environmentFor, takeBy, useMasters } from '../cli/rig.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -98,6 +105,22 @@ test('a job whose last success is too long ago is overdue', async () => {
   expect(sooner).not.toBe(command);
   await eventually('it is overdue', () => printed(sooner) !== '', 10_000);
   expect(masked(printed(sooner))).toBe(masked(output));
+});
+
+test('a lock that was overwritten by hand is lost when it is next extended', async () => {
+  const { command, output } = shown('taken');
+  const [, ...words] = command.split(' ');
+  const [backup, started] = [join(folder, 'bin/backup'), join(folder, 'started')];
+  writeFileSync(backup, `#!/bin/sh\ntouch ${started}\nexec sleep 60\n`);
+  const run = rig.start([...words.slice(0, -1), backup]);
+  // A key that stands is no start yet: the run may still give it back, and wait.
+  await eventually('the backup runs', () => existsSync(started), 20_000);
+  await takeBy('of another client', masters, 'nightly-backup');
+  const { code, stderr } = await run.result;
+  expect(code).toBe(79);
+  expect(masked(stderr)).toBe(masked(output));
+  const history = shown('taken-history');
+  expect(masked(printed(history.command))).toBe(masked(history.output));
 });
 
 test('69 names each master that did not vote', async () => {
