@@ -62,6 +62,9 @@ const byRuntime = [
   'cli/{secrets,signals,streams,surroundings,tls}',
 ];
 
+/** How often the processes wake up, which is for each runtime to say. */
+const quiet = 'supervision/quiet';
+
 /**
  * The suites of the built programs on the executable that has both in one file (`npm run
  * build:standalone`): all of them, or those that its runtime could change.
@@ -69,12 +72,12 @@ const byRuntime = [
 const onExecutable = { ...onRealTime, env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' } };
 const standalone = suite('standalone', {
   ...onExecutable,
-  include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts'],
+  include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts', ...filesOf([quiet])],
   exclude: ['test/cli/package.test.ts'],
 });
 const executable = suite('executable', {
   ...onExecutable,
-  include: filesOf([...byRuntime, 'ctl/{completion,doctor,hold,output,steps,top}']),
+  include: filesOf([...byRuntime, 'ctl/{completion,doctor,hold,output,steps,top}', quiet]),
 });
 
 /**

@@ -7,7 +7,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
+import { isStandalone } from '../servers/run-cli.ts';
 import { type Job, sharedMasters, startJob } from './rig.ts';
 
 const hasTracer = spawnSync('strace', ['-V']).status === 0;
@@ -16,28 +18,37 @@ if (!hasTracer) process.stderr.write('  SKIPPED: what is read: no strace\n');
 const flags = ['--ttl', '30s'];
 const command = ['sh', '-c', 'echo ready; exec sleep 600'];
 const watchMs = 10_000;
-/** In that time: there is an extension in it, and the slow looks. */
-const mostWakeUps = 20;
+/**
+ * In that time: there is an extension in it, and the slow looks. Bun looks at its garbage each
+ * second, in both processes, and wakes threads for it; in its first half minute many of them.
+ */
+const mostWakeUps = isStandalone ? 100 : 20;
+const mostCounts = isStandalone ? 8 : 4;
 
 /** A holder that has started, and listens for what people ask. */
 async function holder(): Promise<Job> {
-  const job = await startJob(await sharedMasters(), command, { flags, timeoutMs: 60_000 }).ready();
+  const job = await startJob(await sharedMasters(), command, { flags, timeoutMs: 120_000 }).ready();
   await sleep(3_000);
   return job;
 }
 
 describe.concurrent('a holder with nothing to do', () => {
-  it('wakes up once a second at most, its guard included', async () => {
-    const job = await holder();
-    const counts: number[] = [];
-    // V8 collects the garbage of the start with four threads, once.
-    while (counts.length < 4 && !counts.some((count) => count <= mostWakeUps)) {
-      const before = wakeUpsOf(job);
-      await sleep(watchMs);
-      counts.push(wakeUpsOf(job) - before);
-    }
-    expect(Math.min(...counts), counts.join(', ')).toBeLessThanOrEqual(mostWakeUps);
-  });
+  it(
+    'wakes up no more often than its runtime does by itself, its guard included',
+    async () => {
+      const job = await holder();
+      const counts: number[] = [];
+      // V8 collects the garbage of the start with four threads, once.
+      while (counts.length < mostCounts && !counts.some((count) => count <= mostWakeUps)) {
+        const before = wakeUpsOf(job);
+        await sleep(watchMs);
+        const after = [...wakeUpsOf(job)];
+        counts.push(after.reduce((sum, [id, count]) => sum + count - (before.get(id) ?? 0), 0));
+      }
+      expect(Math.min(...counts), counts.join(', ')).toBeLessThanOrEqual(mostWakeUps);
+    },
+    generous(120_000),
+  );
 
   it.runIf(hasTracer)('reads /proc for an extension and slow looks only', async () => {
     const job = await holder();
@@ -70,15 +81,18 @@ describe.concurrent('a holder with nothing to do', () => {
   });
 });
 
-/** Of all threads of both processes: how often each has waited for something. */
-function wakeUpsOf(job: Job): number {
+/**
+ * How often each thread of both processes has waited for something, by its id. *Note:* what a
+ * thread did is gone with it, so a sum over all of them may fall.
+ */
+function wakeUpsOf(job: Job): ReadonlyMap<string, number> {
   const counts = [job.run.pid, job.guardPid].flatMap((pid) =>
-    readdirSync(`/proc/${pid}/task`).map((thread) => {
+    readdirSync(`/proc/${pid}/task`).map((thread): [string, number] => {
       const status = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8');
-      return Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1]);
+      return [thread, Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1])];
     }),
   );
-  return counts.reduce((sum, count) => sum + count, 0);
+  return new Map(counts);
 }
 
 /** The files below /proc that a process opens while it is watched. */
