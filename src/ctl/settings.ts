@@ -26,7 +26,7 @@ export async function readSettings(
   around: ExecutionContext,
 ): Promise<CtlSettings> {
   const sources = await Sources.read(options, around);
-  const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
+  const ttlMs = sources.must('ttl', readTtl);
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
   const timings = runTimings(ttlMs, masterTimeoutMs, null);
   const lock = readLockSettings(sources);

@@ -1,7 +1,6 @@
 // One job from settings to exit status: builds the masters, the lock, the guard and the run, and
 // passes the events to the reporter.
 
-import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { onlookersOf } from '../cli/onlookers.ts';
 import type { Reporter } from '../cli/reporter.ts';
@@ -17,27 +16,22 @@ import type { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import type { MastersWatch } from '../redis/masters-watch.ts';
 import type { RedisMaster } from '../redis/redis-master.ts';
-import { childEnvironment, heldNames, isHeldAround } from '../run/environment.ts';
+import { childEnvironment } from '../run/environment.ts';
 import { GuardClient } from '../run/guard/client.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import type { StartPlan } from '../run/guard/protocol.ts';
 import { findIsolation, type Isolation } from '../run/isolation.ts';
+import { type Attempts, waitUnlessNested } from '../run/nested-wait.ts';
 import { runOnLost } from '../run/on-lost.ts';
 import { type ExitStatus, exitStatusOf } from '../run/outcome.ts';
-import {
-  type Finished,
-  type RunEvent,
-  type RunParts,
-  reasonOfLoss,
-  timeLeftOf,
-} from '../run/ports.ts';
+import { type Finished, type RunEvent, type RunParts, timeLeftOf } from '../run/ports.ts';
 import { endedBefore, objectionTo, RunError } from '../run/preconditions.ts';
 import { libcForTree } from '../run/processes/kept-tree.ts';
 import { type Libc, loadBootClock } from '../run/processes/libc.ts';
 import { Recorder } from '../run/recorder.ts';
 import { Run } from '../run/run.ts';
 import { meaningOf } from '../run/signals.ts';
-import type { StopReason } from '../run/supervisor.ts';
+import type { RunLossReason, StopReason } from '../run/supervisor.ts';
 import { hasTerminal, isInFront, subscribe } from '../run/terminal.ts';
 import { createSystemClock, readingsNow, systemSources } from '../system/clock.ts';
 import {
@@ -52,9 +46,6 @@ import {
   writeReportOf,
 } from './job-parts.ts';
 import { OwnHold } from './own-hold.ts';
-
-/** Two Ctrl-C within this time stop the run. */
-const repeatMs = 2_000;
 
 export async function runJob(
   settings: Settings,
@@ -157,7 +148,7 @@ class Job {
     const settings = this.#settings;
     const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
     if (objection) return endedBefore(objection);
-    const guard = this.#startGuard();
+    const guard = this.#startGuard((reason) => run.post({ kind: 'lost', reason }));
     const listen: Listen = (...asked) => new HolderChannel(this.#masters, ...asked);
     const run: Run = new Run(settings, {
       redlock: this.#enclosing ?? this.#redlock,
@@ -170,14 +161,17 @@ class Job {
       },
       acquire: (aborted) => this.#acquire(aborted, guard),
       startChild: (lease) => guard.start(this.#startPlan(lease)),
+      areMastersReplaced: () => this.#replaced() !== null,
+      onLost: (lease, reason) => {
+        this.#onLost = this.#runOnLost(lease, reason);
+      },
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
       recordOf: this.#recordOf,
       // An enclosing run is asked itself, and ends this one.
       listen: this.#enclosing ? null : listen,
     });
-    this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) =>
-      run.post(this.#signalEvent(signal)),
+      run.signal(signal, this.#isFromTerminal(signal)),
     );
     process.on('uncaughtException', run.crash);
     // Bun, in the executable, does not turn a rejection into an exception.
@@ -196,8 +190,7 @@ class Job {
     }
   }
 
-  #post: Run['post'] = () => {};
-  #startGuard(): GuardClient {
+  #startGuard(lose: (reason: 'suspended' | 'guard-lost') => void): GuardClient {
     const { stopSignal, graceMs, marginMs } = this.#settings;
     return new GuardClient({
       supply: this.#guards,
@@ -207,10 +200,10 @@ class Job {
       clock: this.#clock,
       readingsNow,
       onRestart: (how) => this.#tell({ kind: 'guard-restarted', how }),
-      onStopping: () => this.#post({ kind: 'lost', reason: 'suspended' }),
+      onStopping: () => lose('suspended'),
       onLost: (how) => {
         this.#tell({ kind: 'guard-lost', how });
-        this.#post({ kind: 'lost', reason: 'guard-lost' });
+        lose('guard-lost');
       },
     });
   }
@@ -232,25 +225,18 @@ class Job {
     this.#tell(event);
     this.#watch.see(event, this.#tell);
     if (event.kind === 'acquired') odditiesOf(this.#masters).forEach(this.#tell);
-    if (event.kind === 'extended' && this.#replaced() !== null) {
-      this.#post({ kind: 'lost', reason: 'masters-replaced' });
-    }
-    const { onLost } = this.#settings;
-    const reason = reasonOfLoss(event);
-    if (onLost === null || reason === null) return;
-    assert(this.#lease, 'a lock was lost that had not been acquired');
-    const environment = childEnvironment(process.env, this.#lease, this.slot);
-    this.#onLost ??= runOnLost(onLost, { ...environment, REDLOCK_LOST: reason });
   }
 
-  #interruptedAt = Number.NEGATIVE_INFINITY;
-  #signalEvent(signal: NodeJS.Signals): Parameters<Run['post']>[0] {
-    // The command has received it itself.
-    const isFromTerminal = this.#isForeground && meaningOf(signal).isFromTerminal && isInFront();
-    const now = this.#clock.now();
-    const isRepeated = signal === 'SIGINT' && now - this.#interruptedAt < repeatMs;
-    if (signal === 'SIGINT') this.#interruptedAt = now;
-    return { kind: 'signal', signal, isFromTerminal, isRepeated };
+  async #runOnLost(lease: Lease, reason: RunLossReason): Promise<void> {
+    const { onLost } = this.#settings;
+    if (onLost === null) return;
+    const environment = childEnvironment(process.env, lease, this.slot);
+    await runOnLost(onLost, { ...environment, REDLOCK_LOST: reason });
+  }
+
+  /** Whether the command has received it itself. */
+  #isFromTerminal(signal: NodeJS.Signals): boolean {
+    return this.#isForeground && meaningOf(signal).isFromTerminal && isInFront();
   }
 
   async #acquire(aborted: AbortSignal, guard: GuardClient): Promise<Acquisition> {
@@ -302,14 +288,8 @@ class Job {
           ? this.#recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined)
           : null,
     };
-    const limits = { giveUpAfterMs, maxWaiters, aborted };
-    if (heldNames(process.env).some((name) => names.includes(name))) {
-      // If an enclosing run holds the lock, this run would wait for itself.
-      const acquisition = await waitForLock(parts, { ...limits, waitMs: 0, retries: null });
-      if (acquisition.kind !== 'busy') return acquisition;
-      if (isHeldAround(process.env, names, acquisition)) return { kind: 'nested' };
-      if (leftMs === 0) return acquisition;
-    }
-    return waitForLock(parts, { ...limits, waitMs: leftMs, retries });
+    const shared = { giveUpAfterMs, maxWaiters, aborted };
+    const wait = (limits: Attempts) => waitForLock(parts, { ...shared, ...limits });
+    return waitUnlessNested(process.env, names, wait, { waitMs: leftMs, retries });
   }
 }

@@ -129,6 +129,13 @@ export interface RunParts {
    */
   readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
   readonly startChild: (lease: Lease) => Child;
+  /**
+   * Whether later runs would find other masters than these, so that the lock is worth nothing.
+   * Called at each extension.
+   */
+  readonly areMastersReplaced: () => boolean;
+  /** Called once when the lock is lost that had been acquired. */
+  readonly onLost: (lease: Lease, reason: RunLossReason) => void;
   /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
   /** Subscribes to what people ask of the holder; null: they are not listened to. */

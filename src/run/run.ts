@@ -8,7 +8,14 @@ import { lossAtRelease } from '../lock/quorum.ts';
 import type { Lease } from '../lock/types.ts';
 import { type Child, type Ended, endLeftovers } from './child.ts';
 import { graceOf, unguardedGraceOf } from './grace.ts';
-import { type Finished, type RunParts, type RunSettings, timeLeftOf } from './ports.ts';
+import {
+  type Finished,
+  type RunEvent,
+  type RunParts,
+  type RunSettings,
+  reasonOfLoss,
+  timeLeftOf,
+} from './ports.ts';
 import {
   type Action,
   type Event,
@@ -18,6 +25,9 @@ import {
   type Signal,
   transition,
 } from './supervisor.ts';
+
+/** Two Ctrl-C within this time stop the run. */
+const repeatMs = 2_000;
 
 export class Run {
   readonly #settings: RunSettings;
@@ -34,6 +44,8 @@ export class Run {
   #child: Child | null = null;
   #leftCount = 0;
   #hasCrashed = false;
+  #isLossTold = false;
+  #interruptedAt = Number.NEGATIVE_INFINITY;
   #beganAt = 0;
   #acquiredAt = 0;
   #startedAt = 0;
@@ -77,8 +89,23 @@ export class Run {
     }
   }
 
+  /** A signal has come; `isFromTerminal`: the command has received it itself. */
+  signal(signal: Signal, isFromTerminal: boolean): void {
+    const now = this.#now();
+    const isRepeated = signal === 'SIGINT' && now - this.#interruptedAt < repeatMs;
+    if (signal === 'SIGINT') this.#interruptedAt = now;
+    this.post({ kind: 'signal', signal, isFromTerminal, isRepeated });
+  }
+
+  #report(event: RunEvent): void {
+    this.#parts.report(event);
+    const reason = reasonOfLoss(event);
+    if (reason === null || this.#isLossTold) return;
+    this.#isLossTold = true;
+    this.#parts.onLost(this.#confirmed, reason);
+  }
+
   #perform(action: Action): void {
-    const { report, suspendUs } = this.#parts;
     switch (action.kind) {
       case 'abandon-acquisition':
         return this.#acquisitionAbandoned.abort(this.#state.cause);
@@ -86,10 +113,10 @@ export class Run {
         return this.#startChild();
       case 'relay':
         this.#child?.relay(action.signal);
-        return report({ kind: 'relayed', signal: action.signal });
+        return this.#report({ kind: 'relayed', signal: action.signal });
       case 'suspend':
         this.#child?.relay('SIGSTOP');
-        return suspendUs();
+        return this.#parts.suspendUs();
       case 'stop':
         return this.#stop(action.signal ?? this.#settings.stopSignal);
       case 'shorten-grace':
@@ -102,9 +129,9 @@ export class Run {
         return void this.#release().catch(this.crash);
       case 'tell-never-started':
         this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
-        return report({ kind: 'never-started', reason: action.reason });
+        return this.#report({ kind: 'never-started', reason: action.reason });
       case 'tell-unknown-start':
-        return report({ kind: 'unknown-start' });
+        return this.#report({ kind: 'unknown-start' });
       case 'tell-missing':
         return this.#tellMissing(action.isLoss);
       case 'abandon':
@@ -121,7 +148,7 @@ export class Run {
   }
 
   #startChild(): void {
-    const { report, startChild, guard, clock } = this.#parts;
+    const { startChild } = this.#parts;
     const { marginMs, maxRunMs } = this.#settings;
     const lease = this.#confirmed;
     this.#startedAt = this.#now();
@@ -130,8 +157,7 @@ export class Run {
       { ...this.#settings, killReserveMs: marginMs },
       {
         ...this.#parts,
-        onConfirmed: (confirmed) =>
-          guard.setDeadlines(timeLeftOf(confirmed, this.#settings, clock)),
+        onConfirmed: (confirmed) => this.#onConfirmed(confirmed),
         onLost: (reason, by) => this.post({ kind: 'lost', reason, ...(by && { by }) }),
         onStopAsked: (by) => this.post({ kind: 'stop-asked', by }),
         onReplaced: (by) => this.post({ kind: 'replaced', by }),
@@ -146,9 +172,15 @@ export class Run {
     const child = startChild(lease);
     this.#child = child;
     this.#keeper.begin();
-    child.started.then((pid) => report({ kind: 'child-started', pid }), this.crash);
+    child.started.then((pid) => this.#report({ kind: 'child-started', pid }), this.crash);
     child.exited.then((ended) => this.#exited(ended), this.crash);
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'max-run' });
+  }
+
+  #onConfirmed(lease: Lease): void {
+    const { guard, clock, areMastersReplaced } = this.#parts;
+    guard.setDeadlines(timeLeftOf(lease, this.#settings, clock));
+    if (areMastersReplaced()) this.post({ kind: 'lost', reason: 'masters-replaced' });
   }
 
   #exited({ exit, leftCount, agoMs }: Ended): void {
@@ -156,7 +188,7 @@ export class Run {
     const exitedAt = this.#now() - agoMs;
     this.#exitedAt = exitedAt;
     this.#leftCount = leftCount;
-    this.#parts.report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
+    this.#report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
     // The command ended after validity, or the guard ended it while this process was suspended.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
     const isOutlived = leftCount === 0 && this.#isOutlivedAt(exitedAt);
@@ -176,29 +208,29 @@ export class Run {
     this.#alarm(graceOf(cause, this.#settings.graceMs), { kind: 'kill-due' });
     if (!cause) return;
     const [validMs, unconfirmedMs] = [validUntil - now, now - startedAt];
-    this.#parts.report({ kind: 'stopping', cause, signal, validMs, unconfirmedMs });
+    this.#report({ kind: 'stopping', cause, signal, validMs, unconfirmedMs });
   }
 
   #kill(): void {
     if (this.#killing.signal.aborted) return;
     this.#killing.abort();
-    this.#parts.report({ kind: 'killed' });
+    this.#report({ kind: 'killed' });
     this.#child?.kill().then((unkillable) => this.#swept(unkillable, true), this.crash);
   }
 
   async #sweep(): Promise<void> {
-    const { clock, report } = this.#parts;
+    const { clock } = this.#parts;
     const { graceMs, keepsBackground, stopSignal } = this.#settings;
     const [child, leftCount] = [this.#child, this.#leftCount];
     assert(child, 'leftover processes of a command that was never started');
     const hasEndedWell = this.#state.cause?.kind === 'child';
     if (hasEndedWell && keepsBackground) {
-      if (leftCount > 0) report({ kind: 'leftovers', count: leftCount, isKept: true });
+      if (leftCount > 0) this.#report({ kind: 'leftovers', count: leftCount, isKept: true });
       return this.post({ kind: 'swept', unkillable: [] });
     }
     const onLeftovers = (count: number) => {
       if (!hasEndedWell) return;
-      report({ kind: 'leftovers', count, isKept: false });
+      this.#report({ kind: 'leftovers', count, isKept: false });
       child.stop(stopSignal);
       this.#alarm(graceMs, { kind: 'kill-due' });
     };
@@ -221,7 +253,7 @@ export class Run {
   }
 
   async #release(): Promise<void> {
-    const { redlock, report, guard, recordOf } = this.#parts;
+    const { redlock, guard, recordOf } = this.#parts;
     this.#end();
     const { claim, validUntil } = this.#confirmed;
     const now = this.#now();
@@ -231,8 +263,11 @@ export class Run {
     guard.done();
     const released = await releasing;
     const { releasedCount, isConfirmed, failures } = released;
-    if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
-    else report({ kind: 'release-unconfirmed', failures, remainingMs: this.#standsForMs(keepMs) });
+    if (isConfirmed) this.#report({ kind: 'released', releasedCount, keepMs });
+    else {
+      const remainingMs = this.#standsForMs(keepMs);
+      this.#report({ kind: 'release-unconfirmed', failures, remainingMs });
+    }
     const loss = lossAtRelease(released, validUntil - this.#now());
     if (loss) this.post({ kind: 'missing', reason: loss });
     await redlock.settled();
@@ -241,12 +276,12 @@ export class Run {
 
   #tellMissing(isLoss: boolean): void {
     if (isLoss) this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
-    this.#parts.report({ kind: isLoss ? 'lost-at-release' : 'missing-at-release' });
+    this.#report({ kind: isLoss ? 'lost-at-release' : 'missing-at-release' });
   }
 
   #abandon(pids: readonly number[]): void {
     this.#end();
-    this.#parts.report({ kind: 'unkillable', pids, remainingMs: this.#standsForMs(0) });
+    this.#report({ kind: 'unkillable', pids, remainingMs: this.#standsForMs(0) });
     this.#parts.guard.done();
   }
 

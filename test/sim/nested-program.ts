@@ -170,6 +170,8 @@ export class NestedProgram {
         });
         return childOf(started, clock, exited);
       },
+      areMastersReplaced: () => false,
+      onLost: () => {},
       suspendUs: () => process.pause(),
       recordOf: () => null,
     });

@@ -208,6 +208,8 @@ export class Program {
         );
       },
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
+      areMastersReplaced: () => false,
+      onLost: () => {},
       suspendUs: () => process.pause(),
       recordOf: (...facts) => (options.hasHistory ? recorder.ofRun(...facts) : null),
       listen: options.stopperCount > 0 ? listen : null,

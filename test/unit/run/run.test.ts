@@ -57,6 +57,8 @@ function startRun(
       }),
       listen: null,
       startChild: () => child,
+      areMastersReplaced: () => false,
+      onLost: () => {},
       suspendUs: () => {},
       recordOf: () => null,
       ...parts,
@@ -216,4 +218,60 @@ it.each<[string, number, number]>([
   endAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: 0 });
   await finished;
   expect(told).toEqual([ms]);
+});
+
+it.each<[string, readonly [NodeJS.Signals, number][], string]>([
+  ['one Ctrl-C, which the command has received as well', [['SIGINT', 0]], 'child'],
+  [
+    'two within two seconds',
+    [
+      ['SIGINT', 0],
+      ['SIGINT', 1_999],
+    ],
+    'signal',
+  ],
+  [
+    'two with two seconds in between',
+    [
+      ['SIGINT', 0],
+      ['SIGINT', 2_000],
+    ],
+    'child',
+  ],
+  [
+    'two signals of different kinds',
+    [
+      ['SIGINT', 0],
+      ['SIGQUIT', 1],
+    ],
+    'child',
+  ],
+])('%s', async (_, signals, expected) => {
+  const { run, finished, endAt, setNow } = startRun();
+  await new Promise(setImmediate);
+  for (const [signal, at] of signals) {
+    setNow(at);
+    run.signal(signal, true);
+  }
+  endAt(2_500, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: 0 });
+  expect((await finished).result.cause.kind).toBe(expected);
+});
+
+it('a loss is passed on once, with the lease and the first reason', async () => {
+  const losses: unknown[] = [];
+  const { run, finished, endAt } = startRun({
+    redlock: {
+      extend: async () => cannotExtend,
+      release: async () => released,
+      settled: async () => {},
+    } as unknown as RunParts['redlock'],
+    onLost: ({ claim: { token } }, reason) => losses.push([token, reason]),
+  });
+  await new Promise(setImmediate);
+  // It is not known whether it was started, and it is stopped.
+  endAt(10, { exit: { kind: 'unknown-start', isAlive: true }, leftCount: 1, agoMs: 0 });
+  await new Promise(setImmediate);
+  run.post({ kind: 'swept', unkillable: [] });
+  expect((await finished).result.cause.kind).toBe('lost');
+  expect(losses).toEqual([[claim.token, 'guard-lost']]);
 });
