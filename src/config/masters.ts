@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
 import type { Reaction } from '../redis/masters-watch.ts';
 import type { RedisMasterSettings } from '../redis/redis-master.ts';
+import { usualGraceMs } from '../redis/restart.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
 import type { Layer, LayerName } from './layer.ts';
@@ -47,10 +48,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   const prefix = sources.must('prefix', readText);
   const directory = sources.get('localDirectory', readText)?.given ?? null;
   const chosen = await chooseMasters(sources.ofMasters);
-  // With fewer than three masters no majority is left without the one that restarted. A primary
-  // behind sentinels is replaced by another one, which may have forgotten locks.
-  const isGraced = chosen.masters.length >= 3 || chosen.masters.some((one) => one.sentinels);
-  const restartGraceMs = isGraced ? ttlMs : 0;
+  const restartGraceMs = usualGraceMs(chosen.masters, ttlMs);
   const protocol = sources.must('protocol', readProtocol);
   const count = chosen.local
     ? 'the local ones are three'

@@ -15,6 +15,7 @@ import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
+import { usualGraceMs } from '../redis/restart.ts';
 import { createSystemClock } from '../system/clock.ts';
 import {
   acquireRules,
@@ -62,8 +63,8 @@ export class Redlock implements AsyncDisposable {
   constructor(masters: readonly MasterSource[], options: RedlockOptions = {}) {
     checkOptions(options, redlockRules);
     const { prefix = 'redlock:', restartGraceMs, newToken, differingMasters = 'warn' } = options;
-    const graceMs = () => restartGraceMs ?? (masters.length < 3 ? 0 : this.#longestTtlMs);
     const origins = originsOf(masters);
+    const graceMs = () => restartGraceMs ?? usualGraceMs(origins, this.#longestTtlMs);
     const watched = { prefix, differingMasters, hasHistory: true };
     this.#watch = new MastersWatch(watched, os.hostname(), origins.length, this.#clock);
     const settings = {

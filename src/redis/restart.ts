@@ -28,6 +28,16 @@ export interface DoubtSettings {
   readonly restartGraceMs: number;
 }
 
+/**
+ * The grace where none is set: a ttl. None with fewer than three masters: no majority is left
+ * without the one that restarted. But a primary behind sentinels is replaced by another one, which
+ * may have forgotten locks.
+ */
+export function usualGraceMs(masters: readonly object[], ttlMs: number): number {
+  const isReplaced = (one: { readonly sentinels?: unknown }) => Boolean(one.sentinels);
+  return masters.length >= 3 || masters.some(isReplaced) ? ttlMs : 0;
+}
+
 /** The master in doubt. */
 export interface DoubtfulMaster {
   readonly connection: Connection;

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Failed } from '../../../src/lock/types.ts';
 import type { Connection } from '../../../src/redis/connection/connection.ts';
 import { type Mark, parseIdentity, ServerRegistry } from '../../../src/redis/identity.ts';
-import { graceFailureOf, markQuestionOf } from '../../../src/redis/restart.ts';
+import { graceFailureOf, markQuestionOf, usualGraceMs } from '../../../src/redis/restart.ts';
 
 const graceMs = 30_000;
 const settings = { prefix: 'p:', restartGraceMs: graceMs, protocol: 'redlock' } as const;
@@ -92,4 +92,13 @@ test('no mark without a grace, and none in the older protocol', () => {
   expect(markQuestionOf(settings, true)).toEqual({ key: '{p:}:mark', isWriting: true });
   expect(markQuestionOf({ ...settings, restartGraceMs: 0 }, true)).toBeNull();
   expect(markQuestionOf({ ...settings, protocol: 'setnx' }, true)).toBeNull();
+});
+
+test.each([
+  [[{}], 0],
+  [[{}, {}], 0],
+  [[{}, {}, {}], 30_000],
+  [[{ sentinels: { primary: 'p', hosts: [] } }], 30_000], // Its replacement may have forgotten.
+])('the grace where none is set: of %j it is %i ms', (masters, expected) => {
+  expect(usualGraceMs(masters, 30_000)).toBe(expected);
 });
