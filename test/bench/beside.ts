@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestMaster } from '../servers/masters.ts';
 import { dieWithUs, forget } from '../servers/watchdog.ts';
 import { startEtcd } from './etcd.ts';
-import { exactCpuMsOf, familyOf, wakeUpsOf } from './processes.ts';
+import { exactCpuMsOf, familyOf, growth, wakeUpsOf } from './processes.ts';
 
 /** Of one program with all its helpers, and without the command. */
 export interface BesideRow {
@@ -75,28 +75,28 @@ async function measured(programs: Record<string, Program>): Promise<Record<strin
   await sleep(restMs);
   const read = () =>
     Object.values(programs).map(({ pids }) => ({
-      cpuMs: sum(pids.map(exactCpuMsOf)),
-      wakeUps: sum(pids.map(wakeUpsOf)),
+      cpuMs: exactCpuMsOf(pids),
+      wakeUps: wakeUpsOf(pids),
     }));
   const [before, startedAt] = [read(), performance.now()];
   await sleep(watchMs);
   const [after, minutes] = [read(), (performance.now() - startedAt) / 60_000];
   const names = Object.keys(programs);
-  const cpuOf = (name: string) => {
-    const index = names.indexOf(name);
-    return ((after[index]?.cpuMs ?? Number.NaN) - (before[index]?.cpuMs ?? 0)) / minutes;
+  const aMinute = (name: string, figure: 'cpuMs' | 'wakeUps') => {
+    const [first, last] = [before, after].map((all) => all[names.indexOf(name)]?.[figure]);
+    return first && last ? growth(first, last) / minutes : Number.NaN;
   };
   for (const [name, { child }] of Object.entries(programs)) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name}: has ended`);
   }
-  const rows = names.map((name, index): [string, BesideRow] => {
-    const etcdctl = cpuOf(`etcdctl lock, ${name.endsWith('waiting') ? 'waiting' : 'holding'}`);
-    const wakeUps = (after[index]?.wakeUps ?? 0) - (before[index]?.wakeUps ?? 0);
-    const ratio = Math.round((cpuOf(name) / etcdctl) * 100) / 100;
+  const rows = names.map((name): [string, BesideRow] => {
+    const peer = `etcdctl lock, ${name.endsWith('waiting') ? 'waiting' : 'holding'}`;
+    const cpuMs = aMinute(name, 'cpuMs');
+    const ratio = Math.round((cpuMs / aMinute(peer, 'cpuMs')) * 100) / 100;
     const row = {
-      cpu_ms_a_minute: Math.round(cpuOf(name) * 10) / 10,
+      cpu_ms_a_minute: Math.round(cpuMs * 10) / 10,
       to_etcdctl: Number.isNaN(ratio) ? null : ratio,
-      wake_ups_a_minute: Math.round(wakeUps / minutes),
+      wake_ups_a_minute: Math.round(aMinute(name, 'wakeUps')),
     };
     return [name, row];
   });
@@ -111,8 +111,4 @@ async function end(child: ChildProcess): Promise<void> {
     await ended;
   }
   if (child.pid !== undefined) forget(child.pid);
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

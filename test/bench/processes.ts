@@ -47,22 +47,35 @@ export function cpuMsOfEnded(): number {
   return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) * 10;
 }
 
-/** Of all threads in ms, without a grain. */
-export function exactCpuMsOf(pid: number): number {
-  return sumOfThreads(pid, 'schedstat', /^\d+/m) / 1e6;
+/**
+ * A figure of each thread of some processes, by its id. *Note:* what a thread did is gone with it,
+ * so a sum over all of them may fall, and only the same thread is compared with itself.
+ */
+export type ByThread = ReadonlyMap<string, number>;
+
+/** In ms, without a grain. */
+export function exactCpuMsOf(pids: readonly number[]): ByThread {
+  return byThread(pids, 'schedstat', /^\d+/m, 1e-6);
 }
 
-/** How often its threads have waited for something so far. */
-export function wakeUpsOf(pid: number): number {
-  return sumOfThreads(pid, 'status', /(?<=^voluntary_ctxt_switches:\s+)\d+/m);
+/** How often each has waited for something so far. */
+export function wakeUpsOf(pids: readonly number[]): ByThread {
+  return byThread(pids, 'status', /(?<=^voluntary_ctxt_switches:\s+)\d+/m, 1);
 }
 
-function sumOfThreads(pid: number, file: string, figure: RegExp): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const figures = threads.map((thread) => {
-    return Number(figure.exec(read(`/proc/${pid}/task/${thread}/${file}`))?.[0] ?? 0);
+/** By how much the figures of all threads that are there now have grown. */
+export function growth(before: ByThread, after: ByThread): number {
+  return [...after].reduce((sum, [id, figure]) => sum + figure - (before.get(id) ?? 0), 0);
+}
+
+function byThread(pids: readonly number[], file: string, figure: RegExp, unit: number): ByThread {
+  const all = pids.flatMap((pid) => {
+    return readdirSync(`/proc/${pid}/task`).map((thread): [string, number] => {
+      const found = figure.exec(read(`/proc/${pid}/task/${thread}/${file}`))?.[0];
+      return [thread, Number(found ?? 0) * unit];
+    });
   });
-  return figures.reduce((total, one) => total + one, 0);
+  return new Map(all);
 }
 
 function parentOf(pid: string): number {
