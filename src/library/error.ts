@@ -2,8 +2,8 @@
 // functions that make one. Failures that the lock survives (a master that is down, an extension
 // that is tried again) go to `onEvent` instead. The messages are those of the programs, `what:
 // which: why (what to do)`, without passwords and line breaks, so that the same documentation
-// explains both. *Note:* `@internal` keeps a function and the types that it names out of the
-// package's declarations.
+// explains both. *Note:* a function that is marked as internal, and the types that it names, stay
+// out of the package's declarations. So would the first import, if that mark stood up here.
 
 import type { MasterFailure } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
