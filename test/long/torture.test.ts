@@ -12,7 +12,7 @@ test.concurrent('a short run: no finding', async () => {
 });
 
 test.concurrent.each([
-  ['lock', /^ {2}overlap: /m],
+  ['lock', /^ {2}(overlap|fence): /m],
   ['guard', /^ {2}(overlap|outlived): /m],
 ])('--break %s: a finding, and how to see it again', expectFinding);
 
