@@ -75,7 +75,8 @@ export class GuardWatch {
       case 'R':
         return false; // Starved: it waits for a processor.
       case 'D':
-        return isOwing && isDeadlineNear();
+        // Bun starts a command so that the guard waits for it in the kernel.
+        return isOwing && !isStarting() && isDeadlineNear();
       case 'T':
       case 't':
       case 'X':
