@@ -8,11 +8,12 @@ import { pemFile } from './pem.ts';
 
 /**
  * Returns the port on 127.0.0.1, until the test is over; with a version it requires a client
- * certificate.
+ * certificate. `onEnd`: of a test beside others, where vitest does not know which one it is.
  */
 export async function tlsFront(
   socketPath: string,
   requiredVersion: SecureVersion | null = null,
+  onEnd: (end: () => void) => void = onTestFinished,
 ): Promise<number> {
   const pem = (name: string) => readFileSync(pemFile(name));
   const open = new Set<Socket>();
@@ -39,7 +40,7 @@ export async function tlsFront(
   );
   server.on('tlsClientError', () => {}); // The client has the error that counts.
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
+  onEnd(() => {
     for (const socket of open) socket.destroy();
     server.close();
   });
