@@ -11,6 +11,12 @@ import { prefixOf } from './journal.ts';
 /** An error with one line for people and the exit code that belongs to it. */
 export type Expected = Error & { readonly exitCode: number };
 
+/** Where a failure is told. */
+export interface Told {
+  readonly stderr: Pick<NodeJS.WritableStream, 'on' | 'write'>;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
 /** Says that what was asked for cannot be written to stdout, and returns the exit code. */
 export function reportOutputFailure(program: string, { code }: NodeJS.ErrnoException): number {
   // The reader may have read enough, as head(1) does: no message, but not a success either.
@@ -23,20 +29,22 @@ export function reportFailure(
   program: string,
   error: unknown,
   isUnavailable: (error: unknown) => error is Expected,
+  { stderr, environment }: Told,
 ): number {
-  process.stderr.on('error', () => {});
+  const prefix = prefixOf('error', environment);
+  stderr.on('error', () => {});
   if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
-    process.stderr.write(`${prefixOf('error')}${program}: ${oneLine(error.message)}\n`);
+    stderr.write(`${prefix}${program}: ${oneLine(error.message)}\n`);
     return error.exitCode;
   }
   if ((error as NodeJS.ErrnoException | null)?.code === 'MODULE_NOT_FOUND') {
     const [why] = (error as Error).message.split('\n');
     const text = `${program}: installation: ${why}: incomplete, or just being replaced`;
-    process.stderr.write(`${prefixOf('error')}${oneLine(text)} (try again, or install it again)\n`);
+    stderr.write(`${prefix}${oneLine(text)} (try again, or install it again)\n`);
     return exitCode.config;
   }
   const stack = originalStack((error instanceof Error && error.stack) || String(error));
-  process.stderr.write(
+  stderr.write(
     `${program}: bug: this should not happen: please report it\n${printableLines(stack)}\n`,
   );
   return exitCode.bug;

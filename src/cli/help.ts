@@ -39,9 +39,15 @@ export function endOfHelp(
 export const usualColumns = 80;
 const mostColumns = 100;
 
+/** A stream that may be a terminal; one without a width has 0 or no columns. */
+export interface Width {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
 /** The width for the help on this stream. */
-export function helpColumns({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>) {
-  return isTTY && columns > 0 ? Math.min(columns, mostColumns) : usualColumns;
+export function helpColumns({ isTTY, columns }: Width): number {
+  return isTTY && columns ? Math.min(columns, mostColumns) : usualColumns;
 }
 
 /** No wider than so many columns, where words allow; ends with a newline. */

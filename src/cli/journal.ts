@@ -19,6 +19,6 @@ export function isJournal({ JOURNAL_STREAM: stream }: NodeJS.ProcessEnv): boolea
 }
 
 /** `<4>` where stderr is the journal, else nothing. */
-export function prefixOf(name: Level, environment: NodeJS.ProcessEnv = process.env): string {
+export function prefixOf(name: Level, environment: NodeJS.ProcessEnv): string {
   return isJournal(environment) ? `<${level[name]}>` : '';
 }

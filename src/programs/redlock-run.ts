@@ -57,6 +57,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
       'redlock-run',
       areTooFew(error) ? new RunError(tooFew) : error,
       isUnavailable,
+      { stderr: process.stderr, environment: process.env },
     );
     if (args?.kind === 'run' && !args.dryRun) await writeFailure(args, settings, code);
     return code;

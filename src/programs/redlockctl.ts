@@ -7,14 +7,14 @@ import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { TonedLine } from '../cli/colour.ts';
-import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
-import { helpColumns, renderVersion } from '../cli/help.ts';
+import { reportFailure, reportOutputFailure, type Told } from '../cli/failure.ts';
+import { helpColumns, renderVersion, type Width } from '../cli/help.ts';
 import { mayColour } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/arguments.ts';
 import { executionContext } from '../config/sources.ts';
 import { type Call, holderRoleName } from '../ctl/call.ts';
 import { parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
-import { Output } from '../ctl/output.ts';
+import { Output, type Sink } from '../ctl/output.ts';
 import { readSettings } from '../ctl/settings.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
@@ -72,26 +72,47 @@ const ourselves = {
   guardArgs: [path.join(path.dirname(fileURLToPath(import.meta.url)), 'guard.js')],
 };
 
+/** What a call has around it: the streams, the environment and the signals of a process. */
+export interface Surroundings {
+  readonly stdin: Pick<Width, 'isTTY'>;
+  readonly stdout: Sink & Width;
+  readonly stderr: Call['stderr'] & Told['stderr'];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly interrupted: Call['interrupted'];
+  /** What an error of stdout ends. */
+  readonly endBy: (error: Error) => void;
+}
+
 /** Returns the exit code. Never rejects. */
-export async function main(argv: readonly string[], program = ourselves): Promise<number> {
+export function main(argv: readonly string[], program = ourselves): Promise<number> {
+  const { stdin, stdout, stderr, env: environment } = process;
   const endBy = (error: Error) => process.exit(reportOutputFailure('redlockctl', error));
-  process.stdout.on('error', endBy);
-  const output = new Output(process.stdout, endBy);
+  stdout.on('error', endBy);
+  return answer(argv, program, { stdin, stdout, stderr, environment, interrupted, endBy });
+}
+
+/** The same for a process that goes on: the tests make hundreds of calls in one. */
+export async function answer(
+  argv: readonly string[],
+  program: typeof ourselves,
+  around: Surroundings,
+): Promise<number> {
+  const output = new Output(around.stdout, around.endBy);
   try {
-    const code = await answer(argv, program, output);
+    const code = await perform(argv, program, around, output);
     await output.flushed();
     return code;
   } catch (error) {
-    return reportFailure('redlockctl', error, (other) => other instanceof LocalError);
+    return reportFailure('redlockctl', error, (other) => other instanceof LocalError, around);
   }
 }
 
-async function answer(
+async function perform(
   argv: readonly string[],
   program: typeof ourselves,
+  { stdin, stdout, stderr, environment, interrupted }: Surroundings,
   output: Output,
 ): Promise<number> {
-  const { stdin, stdout, stderr, env: environment } = process;
   checkArgumentBytes(argv);
   const args = parseArguments(argv);
   if (args.kind !== 'verb') {
@@ -122,7 +143,7 @@ async function answer(
   const write = (text: string, over = 0) =>
     output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + text);
   const print: Call['print'] = (text, over) => write(printableLines(text), over);
-  const paint = mayColour(stdout.isTTY, environment)
+  const paint = mayColour(stdout.isTTY ?? false, environment)
     ? (await import('../cli/colour.ts')).painted
     : ({ text }: TonedLine) => text;
   const verb = await verbs[args.row.verb]();
@@ -130,7 +151,7 @@ async function answer(
     args,
     settings,
     clock,
-    holderRecord,
+    holderRecord: () => holderRecord(environment),
     environment,
     program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
     processes: {
@@ -149,14 +170,14 @@ async function answer(
     stderr,
     tell,
     ask: stdin.isTTY && stderr.isTTY ? ask : null,
-    columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,
+    columns: stdout.isTTY && stdout.columns ? stdout.columns : null,
     openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
   });
 }
 
-function holderRecord(): HolderRecord {
+function holderRecord(environment: NodeJS.ProcessEnv): HolderRecord {
   const since = new Date().toISOString();
-  const url = ciJobUrl(process.env);
+  const url = ciJobUrl(environment);
   const identity = { host: os.hostname(), pid: process.pid, user: userName(), since };
   return { ...identity, label: 'redlockctl', ...(url === null ? {} : { url }) };
 }

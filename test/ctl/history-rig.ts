@@ -5,6 +5,7 @@ import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/histo
 import type { TestMaster } from '../servers/masters.ts';
 
 export const utc = { env: { TZ: 'UTC' } };
+process.env.TZ = 'UTC'; // For calls in this process.
 
 let count = 0;
 

@@ -1,15 +1,33 @@
-// The built redlockctl on masters of a test file, and locks on them in known states. The library
-// holds the locks and waits for them in this process. Every question is asked twice, as text and as
-// JSON, because both are promises.
+// redlockctl on masters of a test file, and locks on them in known states. The library holds the
+// locks and waits for them in this process. Every question is asked twice, as text and as JSON,
+// because both are promises.
+//
+// `ctl` calls the program in this process: a start takes twenty times as long as most answers.
+// ctl/programs.test.ts shows that the built program answers the same. Where a test is about a
+// process (a signal, a pipe, a working folder, an owner), and where another build is tested, it is
+// started.
 
 import { randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterEach } from 'vitest';
 import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
+import { answer } from '../../src/programs/redlockctl.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
 import { clock, newClaim, redlockOn, unbounded } from '../redis/rig.ts';
+import { closeConnections } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { type CliResult, type CliRun, type RunOptions, startCli } from '../servers/run-cli.ts';
+import {
+  type CliResult,
+  type CliRun,
+  isStandalone,
+  nodeProgram,
+  type RunOptions,
+  startCli,
+} from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 
 export const record = {
   host: 'web1',
@@ -34,13 +52,65 @@ export function startCtl(
   return startCli(args, { ...options, program: 'redlockctl', env });
 }
 
-export function ctl(
+/** Starts it, and returns what came of it. */
+export function startedCtl(
   masters: readonly Place[],
   args: readonly string[],
   options: RunOptions = {},
 ): Promise<CliResult> {
   return startCtl(masters, args, options).result;
 }
+
+/**
+ * Calls it in this process, with an environment of its own; `hold`, which may leave a daemon, is
+ * started.
+ */
+export async function ctl(
+  masters: readonly Place[],
+  args: readonly string[],
+  { env = {}, ...others }: RunOptions = {},
+): Promise<CliResult> {
+  if (isStandalone || args[0] === 'hold' || Object.keys(others).length > 0)
+    return startedCtl(masters, args, { env, ...others });
+  const streams = { stdout: new Collector(), stderr: new Collector() };
+  const startedAt = performance.now();
+  const code = await answer(args, builtProgram, {
+    ...streams,
+    stdin: {},
+    environment: {
+      PATH: process.env.PATH,
+      HOME: scratchFolder(),
+      ...environmentFor(masters),
+      ...env,
+    },
+    interrupted: () => new AbortController().signal,
+    endBy: (error) => {
+      throw error;
+    },
+  });
+  const [stdout, stderr] = [streams.stdout.text, streams.stderr.text];
+  return { code, signal: null, stdout, stderr, elapsedMs: performance.now() - startedAt };
+}
+
+/** What a call starts: the daemon of `hold`, and the guard that doctor tries. */
+const builtProgram = {
+  file: process.execPath,
+  args: [nodeProgram('redlockctl')],
+  guardArgs: [fileURLToPath(new URL('../../dist/guard.js', import.meta.url))],
+};
+
+/** A stream that keeps what is written to it. */
+class Collector extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _: string, onWritten: () => void): void {
+    this.text += chunk.toString();
+    onWritten();
+  }
+}
+
+// A program that ends closes its connections, and some of its verbs rely on that.
+afterEach(closeConnections);
 
 export interface Answer {
   readonly code: number | null;

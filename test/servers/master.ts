@@ -79,6 +79,10 @@ export class TestMaster {
     return this.#server !== undefined;
   }
 
+  get isFrozen(): boolean {
+    return isFrozen(this.pid);
+  }
+
   /** SIGSTOP: connections are accepted by the kernel, nothing is ever answered. */
   async freeze(): Promise<void> {
     const pid = this.pid;

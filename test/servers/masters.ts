@@ -38,6 +38,12 @@ export async function startMasters(
   );
 }
 
+/** Closes the connections of all clients but our own to the masters that run. For afterEach. */
+export async function closeConnections(): Promise<void> {
+  const awake = started.filter((master) => master.isRunning && !master.isFrozen);
+  await Promise.all(awake.map((master) => master.command('client', 'kill', 'type', 'normal')));
+}
+
 /** Stops every master that this file started. For afterAll. */
 export async function stopAll(): Promise<void> {
   await Promise.all(started.map((master) => master.stop()));
