@@ -72,6 +72,16 @@ async function release(claim: Claim, keepMs: number): Promise<[answer: string, c
   return [removalOf(await run(calls.toRelease(undoing, '', usualHistoryBytes))).kind, count.before];
 }
 
+/** Where a key has holders beside it, both end at the same time. '': they do. */
+async function endsApart(key: string): Promise<string> {
+  if (!/^(shared|slots )/.test((await master.get(key)) ?? '')) return '';
+  const [keyMs, besideMs] = [
+    await master.command('pttl', key),
+    await master.command('pttl', `{${key}}:holders`),
+  ].map(Number) as [number, number];
+  return Math.abs(keyMs - besideMs) < 100 ? '' : `key in ${keyMs} ms, holders in ${besideMs} ms`;
+}
+
 function check(table: string, changes: Partial<Claim>): void {
   test.each(rowsOf(table))('$before', async ({ before, cells }) => {
     const keys = ['k', 'l'].slice(0, before.split(' & ').length);
@@ -90,6 +100,9 @@ function check(table: string, changes: Partial<Claim>): void {
       found[script] = cellOf(answer, arranged, await states());
       for (const key of keys)
         expect(await master.get(`{${key}}:fence`), `${script}: count`).toBe(String(countAfter));
+      if (!/^(granted|extended|repaired|released)$/.test(answer)) continue;
+      for (const key of keys)
+        expect(await endsApart(key), `${script}: the holders outlive the key, or it them`).toBe('');
     }
     expect(found).toEqual(cells);
   });

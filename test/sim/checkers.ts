@@ -112,12 +112,17 @@ export const checkers = {
     return null;
   },
 
-  /** Nothing is left behind: at once if no connection was ever in doubt, otherwise after a ttl. */
+  /**
+   * Nothing is left behind: at once if no connection was ever in doubt, otherwise after a ttl. No
+   * key beside a lock is there for ever.
+   */
   litter(fact, { servers, programs, prefix }) {
     if (fact.kind === 'idle') {
       const { program, endpoint } = fact;
-      if (endpoint.wasBroken || program.keepMs > 0 || program.wasKilled) return null;
       const { redis, name } = endpoint.server;
+      const [endless] = redis.endlessKeys();
+      if (endless !== undefined) return `${endless} never ends on ${name}`;
+      if (endpoint.wasBroken || program.keepMs > 0 || program.wasKilled) return null;
       for (const resource of program.wish.resources) {
         const shown = [...redis.shownAt(prefix + resource).keys()];
         const left = shown.find((value) => program.values.includes(value));

@@ -39,6 +39,14 @@ export const jointMutants: readonly Mutant[] = [
     "local lastMs = mode == 'shared' and 0 or last(i)",
   ),
   inScript(
+    'kept-holder-stays',
+    'what is left of a holder that shares, for a while, never ends beside the key',
+    within(20, 'readers-and-writers', 'litter'),
+    'release.lua',
+    "        redis.call('PEXPIRE', holders(i), lastMs)\n",
+    '',
+  ),
+  inScript(
     'readers-pass-the-writer',
     'a reader passes a waiting writer',
     rarely(10, 'readers-and-writers', 'order', 'served'),

@@ -185,6 +185,12 @@ export class SimRedis {
     );
   }
 
+  /** The keys beside locks that nothing ends. */
+  endlessKeys(): string[] {
+    const isBeside = (key: string) => /\}:(fence|queue|waiters|holders)$/.test(key);
+    return this.#store.keys().filter((key) => isBeside(key) && this.remainingMs(key) === null);
+  }
+
   /** null: it came back empty, or is new, and no client has met it since. */
   get mark(): SimMark | null {
     const mark = this.#store.hash(this.#markKey);

@@ -60,6 +60,7 @@ if mode ~= '' then
       local lastMs = last(i)
       if lastMs > 0 then
         redis.call('PEXPIRE', key(i), lastMs)
+        redis.call('PEXPIRE', holders(i), lastMs)
       else
         redis.call('DEL', key(i), holders(i))
       end
