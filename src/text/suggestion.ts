@@ -7,7 +7,7 @@ import { quoted } from './foreign-text.ts';
 
 /**
  * The candidate with the fewest edits to `word`; null when it needs more than `most`, or more than
- * a third of its letters.
+ * a third of the letters of the longer one.
  */
 export function nearest(
   word: string,
@@ -18,7 +18,7 @@ export function nearest(
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const edits = editsBetween(word.toLowerCase(), candidate.toLowerCase());
-    const limit = Math.min(most, Math.max(word.length, candidate.length, 6) / 3);
+    const limit = Math.min(most, Math.max(word.length, candidate.length) / 3);
     if (edits < fewest && edits <= limit) {
       best = candidate;
       fewest = edits;

@@ -34,6 +34,8 @@ it.each([
   [['help', 'statsu'], '"statsu": unknown verb (did you mean status?)'],
   [['statsu', '--help'], '"statsu": unknown verb (did you mean status?)'],
   [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
+  [['tpo'], '"tpo": unknown verb (did you mean top?)'],
+  [['foo'], '"foo": unknown verb (one of status, list, '], // Two letters of three are not top.
   [
     ['acquire', '{x}:queue'],
     'acquire: "{x}:queue": is called like what the masters keep beside a lock',
