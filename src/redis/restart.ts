@@ -119,13 +119,12 @@ async function emptiedFailure(
   graceMs: number,
 ): Promise<Failed | null> {
   if (mark === null || markedMs === null) return null;
-  const failure =
+  const what =
     restartedMs === null
-      ? graceFailure(`was found without its mark ${seconds(markedMs)} ago`, graceMs - markedMs)
-      : graceFailure(
-          `restarted ${seconds(restartedMs)} ago without its mark (it is new, or was emptied)`,
-          graceMs - markedMs,
-        );
+      ? `was found without its mark ${seconds(markedMs)} ago`
+      : `restarted ${seconds(restartedMs)} ago without its mark (it is new, or was emptied)`;
+  const failure =
+    mark.id === null ? unmarkedFailure(what, graceMs) : graceFailure(what, graceMs - markedMs);
   if (restartedMs !== null || startedAt === null) return failure;
   const enough = new AbortController();
   let isLate = false;
@@ -168,10 +167,17 @@ function agoFailure(what: string, agoMs: number, graceMs: number): Failed {
 }
 
 function graceFailure(what: string, leftMs: number): Failed {
-  const reason = 'may have forgotten a lock that is still held';
-  const why = `${what} and ${reason}: counts again within ${seconds(leftMs)}`;
+  const why = `${what} and ${forgetting}: counts again within ${seconds(leftMs)}`;
   return failed('restarted', why, 'wait that long, see restartGrace');
 }
+
+/** The time without a vote begins with the mark, and only a run writes one. */
+function unmarkedFailure(what: string, graceMs: number): Failed {
+  const why = `${what} and ${forgetting}: counts again ${seconds(graceMs)} after the next run`;
+  return failed('restarted', why, 'see restartGrace');
+}
+
+const forgetting = 'may have forgotten a lock that is still held';
 
 function seconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`;
