@@ -116,7 +116,7 @@ export async function waitUntilFree(call: Call): Promise<number> {
       notice.end();
       query.close();
       if (args.has('--json')) print(jsonLine({ waitedMs: Math.round(waitedMs), lock }));
-      if (code !== exitCode.ok) tell(complaintAbout(lock));
+      if (code !== exitCode.ok && !aborted.aborted) tell(complaintAbout(lock));
       return code;
     }
     notice.update(

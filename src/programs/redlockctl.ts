@@ -84,11 +84,12 @@ export interface Surroundings {
 }
 
 /** Returns the exit code. Never rejects. */
-export function main(argv: readonly string[], program = ourselves): Promise<number> {
+export async function main(argv: readonly string[], program = ourselves): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
   const endBy = (error: Error) => process.exit(reportOutputFailure('redlockctl', error));
   stdout.on('error', endBy);
-  return answer(argv, program, { stdin, stdout, stderr, environment, interrupted, endBy });
+  const around = { stdin, stdout, stderr, environment, interrupted, endBy };
+  return exitCodeAfter(await answer(argv, program, around));
 }
 
 /** The same for a process that goes on: the tests make hundreds of calls in one. */
@@ -182,16 +183,25 @@ function holderRecord(environment: NodeJS.ProcessEnv): HolderRecord {
   return { ...identity, label: 'redlockctl', ...(url === null ? {} : { url }) };
 }
 
+/** The signal that has told this program to stop; null: none. */
+let stoppedBy: NodeJS.Signals | null = null;
+
 /** Aborts at a signal. At its exit the program dies of the signal, after the rollback. */
 function interrupted(): AbortSignal {
   const controller = new AbortController();
   for (const signal of raisedAgain) {
     process.once(signal, () => {
+      stoppedBy ??= signal;
       controller.abort(signal);
       process.once('exit', () => process.kill(process.pid, signal));
     });
   }
   return controller.signal;
+}
+
+/** The exit code of a verb, or of the signal that ended it: as process 1 it does not die of one. */
+function exitCodeAfter(code: number): number {
+  return stoppedBy === null ? code : 128 + os.constants.signals[stoppedBy];
 }
 
 async function openScreen(): Promise<Screen> {

@@ -154,7 +154,8 @@ test('the daemon has nothing of its caller open, and a session of its own', asyn
 test('stops waiting when the process that it is for has ended', async () => {
   await takeBy('them', masters, 'awaited');
   const shell = spawn('sleep', ['60'], { stdio: 'ignore' });
-  const args = ['hold', 'awaited', '--background', '--while-pid', String(shell.pid), '-w', '50s'];
+  const owner = ['--while-pid', String(shell.pid)];
+  const args = ['hold', 'awaited', '--background', ...owner, '-w', '50s', '-E', '9'];
   const waiting = startCtl(masters, args);
   await eventually(
     'in the wait queue',
@@ -163,7 +164,7 @@ test('stops waiting when the process that it is for has ended', async () => {
   shell.kill('SIGKILL');
   const { code, stderr } = await waiting.result;
   expect([code, stderr]).toEqual([
-    75,
+    9,
     expect.stringMatching(/^redlockctl: given up: "awaited": .* is gone\n$/),
   ]);
   for (const master of masters)

@@ -50,6 +50,15 @@ test('75 when it is still held after --wait; with 0 at once', async () => {
   }
 });
 
+test('TERM ends it, and it says no more about the lock', async () => {
+  await hold(masters, 'deploy');
+  const run = startCtl(masters, ['wait', 'deploy']);
+  await run.says('stderr', /waiting/);
+  run.signal('SIGTERM');
+  const { signal, stderr } = await run.result;
+  expect([signal, stderr]).toEqual(['SIGTERM', expect.not.stringContaining('busy')]);
+});
+
 test('75 for a lock that is shared, or has slots', async () => {
   for (const mark of ['shared', 'slots 3']) {
     await takeBy(mark, masters, 'deploy');

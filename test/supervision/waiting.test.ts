@@ -5,6 +5,10 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { environmentFor } from '../cli/rig.ts';
+import { eventually } from '../servers/processes.ts';
+import { startCli } from '../servers/run-cli.ts';
 import { Succession, type SuccessionOptions } from './next-holder.ts';
 import { pass, sharedMasters, statOf } from './rig.ts';
 
@@ -46,13 +50,42 @@ it.skipIf(trial.status !== 0).concurrent('nothing is started', async () => {
   await run.result;
 });
 
-/** A run whose lock is held by another client. */
-async function waiting(more: SuccessionOptions = {}): Promise<{ run: Succession }> {
+/** redlockctl as the first process of a container, whose lock is held by another client. */
+it.skipIf(trial.status !== 0).concurrent.each([
+  ['wait', []],
+  ['acquire', ['-w', '50s']],
+  ['hold', ['-w', '50s']],
+])('redlockctl %s as process 1: TERM is 143', async (verb, flags) => {
+  const { masters, name } = await taken();
+  const run = startCli([verb, name, ...flags], {
+    program: 'redlockctl',
+    env: environmentFor(masters),
+    through: inNamespace,
+  });
+  const first = await eventually('it is there', () => childrenOf(run.pid)[0], 20_000);
+  const isWaiting = async () =>
+    verb === 'wait'
+      ? run.stderr.includes('waiting')
+      : (await masters[0]?.command('zcard', `{redlock:${name}}:queue`)) === 1;
+  await eventually('it waits', isWaiting, 20_000);
+  process.kill(first, 'SIGTERM');
+  const { code, stdout } = await run.result;
+  expect([code, stdout]).toEqual([143, '']);
+});
+
+/** A lock that is held by another client. */
+async function taken() {
   const masters = await sharedMasters();
   const name = randomBytes(6).toString('hex');
   for (const master of masters) {
     await master.command('set', `redlock:${name}`, 'them', 'px', 60_000);
   }
+  return { masters, name };
+}
+
+/** A run whose lock is held by another client. */
+async function waiting(more: SuccessionOptions = {}): Promise<{ run: Succession }> {
+  const { masters, name } = await taken();
   const run = new Succession(masters, command, { name, ...more });
   await run.isQueued();
   return { run };

@@ -151,7 +151,7 @@ export function failed(
       tell(busyLine(quoted(name), blockerOf(acquisition), 'wait with -w'));
       return settings.conflictExitCode;
     case 'aborted':
-      return exitCode.busy;
+      return settings.conflictExitCode;
     case 'misconfigured':
     case 'unreachable': {
       const why = failuresLine(acquisition.failures);
