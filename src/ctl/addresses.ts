@@ -1,7 +1,7 @@
 // Where the masters of the settings are.
 
 import { localMasters } from '../local/local-masters.ts';
-import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
+import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
 import type { CtlSettings } from './settings.ts';
 
 /**
@@ -11,8 +11,5 @@ import type { CtlSettings } from './settings.ts';
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
   await readPasswords(settings.masters);
   const own = settings.local ? await localMasters(settings.localDirectory) : [];
-  return [
-    ...settings.masters,
-    ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`)),
-  ];
+  return [...settings.masters, ...own.map(({ socket }) => localAddress(socket))];
 }

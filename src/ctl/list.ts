@@ -28,13 +28,15 @@ export async function list(call: Call): Promise<number> {
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
   }
+  const answeredCount = failures.filter((failed) => failed === null).length;
+  const hasQuorum = answeredCount >= quorumOf(failures.length);
   if (args.has('--json')) print(jsonLine({ locks, leftOut }));
   else if (locks.length > 0) printLines(fittedLines(linesOf(locks), columns));
-  else tell(args.operands[0] === undefined ? 'no locks' : 'no locks match');
+  else if (hasQuorum) tell(args.operands[0] === undefined ? 'no locks' : 'no locks match');
+  else tell(`no quorum: only ${answeredCount} of ${failures.length} masters can tell`);
   if (leftOut > 0 && !args.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
-  const answeredCount = failures.filter((failed) => failed === null).length;
-  return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
+  return hasQuorum ? exitCode.ok : exitCode.unreachable;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { renderTable } from '../cli/table.ts';
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
-import { parseAddress } from '../redis/address.ts';
+import { localAddress } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/observer.ts';
@@ -89,6 +89,10 @@ async function stop(call: Call): Promise<number> {
 }
 
 function observerOf({ socket }: LocalMaster, settings: CtlSettings, clock: Clock): LockObserver {
-  const address = parseAddress(`unix://${encodeURI(socket)}`);
-  return new LockObserver(address, { ...settings, restartGraceMs: 0 }, new ServerRegistry(), clock);
+  return new LockObserver(
+    localAddress(socket),
+    { ...settings, restartGraceMs: 0 },
+    new ServerRegistry(),
+    clock,
+  );
 }

@@ -12,7 +12,7 @@ import { quorumOf } from '../lock/quorum.ts';
 import type { Claim, Sharing } from '../lock/types.ts';
 import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
-import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
+import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { isFailed } from '../redis/errors.ts';
 import { isUnidentified, type ServerRegistry } from '../redis/identity.ts';
@@ -40,7 +40,7 @@ export async function mastersOf(settings: Settings): Promise<JobMasters> {
   const directory = settings.localDirectory;
   const sockets = await startLocalMasters({ directory, environment: process.env });
   const replaced = rememberServers(sockets);
-  const addresses = sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
+  const addresses = sockets.map(localAddress);
   return { addresses, replaced };
 }
 
@@ -84,8 +84,8 @@ export function enclosingLockOf(
 }
 
 /** What was seen of the queue and of the masters while a run went on. */
-interface Seen extends Pick<RunReport, 'position' | 'slot'> {
-  readonly servers: readonly (RedisMaster | LockObserver)[];
+export interface Seen extends Pick<RunReport, 'position' | 'slot'> {
+  readonly servers: readonly (RedisMaster | LockObserver | MasterAddress)[];
   /** The names of those that are known to fail. */
   readonly failing: ReadonlySet<string>;
 }
@@ -101,9 +101,9 @@ function mastersSeen(servers: Seen['servers'], failing: Seen['failing']): Master
   };
 }
 
-function hasAnswered(server: RedisMaster | LockObserver): boolean {
+function hasAnswered(server: Seen['servers'][number]): boolean {
   if ('hasAnswered' in server) return server.hasAnswered;
-  return server.identity !== null && !isFailed(server.identity);
+  return 'identity' in server && server.identity !== null && !isFailed(server.identity);
 }
 
 /** Writes the file of --report. Resolves with why it could not be written, or null. */

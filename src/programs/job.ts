@@ -41,6 +41,7 @@ import {
   type JobMasters,
   mastersOf,
   odditiesOf,
+  type Seen,
   waiterIdFor,
   watchedMasters,
   writeReportOf,
@@ -64,17 +65,29 @@ export async function runJob(
     for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
-  const means = meansFor(settings);
-  const { addresses, replaced } = await mastersOf(settings);
-  const job = new Job(settings, addresses, replaced, guards, means, tell);
-  const finished = await job.run();
+  const { finished, ...known } = await outcomeOf(settings, guards, tell);
   reporter.finished(finished);
   for (const onlooker of onlookers) onlooker.finished(finished);
   const status = exitStatusOf(finished.result, settings.conflictExitCode);
-  const seen = { position, slot: job.slot, servers: job.servers, failing };
-  const problem = await writeReportOf(settings, finished, seen, status);
+  const problem = await writeReportOf(settings, finished, { ...known, position, failing }, status);
   if (problem !== null) reporter.error(problem);
   return status;
+}
+
+/** No master is started or asked for a command that cannot be executed. */
+async function outcomeOf(
+  settings: Settings,
+  guards: GuardSupply,
+  tell: (event: RunEvent) => void,
+): Promise<{ readonly finished: Finished } & Pick<Seen, 'slot' | 'servers'>> {
+  const means = meansFor(settings);
+  const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
+  if (objection) {
+    return { finished: endedBefore(objection), slot: null, servers: settings.masters };
+  }
+  const { addresses, replaced } = await mastersOf(settings);
+  const job = new Job(settings, addresses, replaced, guards, means, tell);
+  return { finished: await job.run(), slot: job.slot, servers: job.servers };
 }
 
 /** What this machine has for a command, found out before any master is started or asked. */
@@ -146,8 +159,6 @@ class Job {
 
   async run(): Promise<Finished> {
     const settings = this.#settings;
-    const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
-    if (objection) return endedBefore(objection);
     const guard = this.#startGuard((reason) => run.post({ kind: 'lost', reason }));
     const listen: Listen = (...asked) => new HolderChannel(this.#masters, ...asked);
     const run: Run = new Run(settings, {

@@ -57,6 +57,8 @@ export interface MasterAddress {
   readonly passwordSource?: PasswordSource;
   /** Present means TLS. */
   readonly tls?: TlsOptions;
+  /** One of the masters of --local: where it is not there, the next run starts it. */
+  readonly isLocal?: true;
 }
 
 /** The message is one line, quotes the text without its password and says what to write instead. */
@@ -105,6 +107,11 @@ export function parseAddress(text: string): MasterAddress {
   const rest = text.slice(separator + 3);
   if (isSentinel) return parseSentinels(text, scheme, rest);
   return scheme === 'unix' ? parseSocket(text, rest) : parseServer(text, scheme, rest);
+}
+
+/** That of a master of --local. */
+export function localAddress(socket: string): MasterAddress {
+  return { ...parseAddress(`unix://${encodeURI(socket)}`), isLocal: true };
 }
 
 /**

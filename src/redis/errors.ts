@@ -106,6 +106,14 @@ export function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
+/** What to do about a master of --local that is not there. */
+export const startsLater = 'the next run with --local starts it, or redlockctl local start';
+
+/** Whether an error says that no server is there. */
+export function isAbsent(error: unknown): boolean {
+  return ['ECONNREFUSED', 'ENOENT'].includes((error as { code?: string } | null)?.code ?? '');
+}
+
 /** The server sends bytes that are not Redis's. */
 export const foreignProtocol = failed(
   'connection',

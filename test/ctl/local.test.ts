@@ -1,7 +1,7 @@
 // The local masters by hand, in a directory of the test. Every server that is started here is ended
 // here, also when the test fails: the pid files name them.
 
-import { mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive } from '../servers/processes.ts';
@@ -59,11 +59,27 @@ test('stopped, started, started again without harm, stopped', async () => {
 
 test('status starts nothing', async () => {
   const looked = await ctl('status', 'job', '--local');
+  const absent = 'no such socket (the next run with --local starts it, or redlockctl local start)';
   expect(looked).toMatchObject({
     code: 69,
-    stdout: expect.stringMatching(/unknown: no quorum.*[\s\S]*no such socket/),
+    stdout: expect.stringMatching(/^"job": unknown: no quorum: only 0 of 3 masters can tell\n/),
   });
+  expect(looked.stdout.split(absent)).toHaveLength(4);
+  const listed = await ctl('list', '--local');
+  expect(listed.code).toBe(69);
+  expect(listed.stderr).toMatch(/\nredlockctl: no quorum: only 0 of 3 masters can tell\n$/);
   expect(pids()).toEqual([]);
+});
+
+test('a command that is not there starts nothing', async () => {
+  const { code, stderr } = await startCli(['--local', 'job', '--', 'there-is-no-such-program'], {
+    env: { HOME: process.env.HOME, REDLOCK_LOCAL_DIRECTORY: folder },
+  }).result;
+  expect([code, stderr]).toEqual([
+    127,
+    'redlock-run: command: "there-is-no-such-program": not found (check the name and PATH)\n',
+  ]);
+  expect(existsSync(folder)).toBe(false);
 });
 
 test('stop asks before it ends locks', async () => {

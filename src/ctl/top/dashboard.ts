@@ -62,7 +62,9 @@ export function renderDashboard(dashboard: Dashboard, columns: number, rows: num
     const [held, holder] = (cells[at] ?? []).slice(-2);
     return isNarrow && holder ? [`    ${held ? `${held}: ` : ''}${holder}`] : [];
   };
-  const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
+  const [heading = '', ...body] = table.trimEnd().split('\n');
+  const answeredCount = masters.filter((master) => !isSilent(master)).length;
+  const none = answeredCount < quorum ? 'no quorum: too few masters answer' : 'no locks';
   const shown = `${offset + 1} to ${offset + locks.length} of ${knownCount}`;
   const hidden = `  ${shown}: arrows and page keys move (all: redlockctl list)`;
   const lines: TonedLine[] = [
@@ -73,7 +75,7 @@ export function renderDashboard(dashboard: Dashboard, columns: number, rows: num
       .slice(1)
       .map((text, at): TonedLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
     { text: '', tone: 'plain' },
-    { text: heading || 'no locks', tone: 'head' },
+    { text: heading || none, tone: 'head' },
     ...body.flatMap((line, at) =>
       [line, ...belowOf(at)].map(
         (text): TonedLine => ({ text, tone: toneOf[locks[at]?.state ?? 'free'] }),

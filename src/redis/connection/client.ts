@@ -11,11 +11,13 @@ import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress, PasswordSource } from '../address.ts';
 import {
   failedBy,
+  isAbsent,
   isFailed,
   isRefusedLogin,
   perhapsTls,
   plainServer,
   silentTls,
+  startsLater,
 } from '../errors.ts';
 import { speaksPlain } from './plain-server.ts';
 import { ReplyGuard } from './reply-guard.ts';
@@ -136,6 +138,8 @@ export async function openClient(
     const { code } = (cause ?? {}) as { code?: string };
     if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
     const failure = failedBy(error, cause);
+    if (!isDuplicate && origin.isLocal && isAbsent(cause))
+      return { ...failure, advice: startsLater };
     if (!failure.isVague) return failure;
     const isPlain = !isDuplicate && origin.path === undefined && !origin.tls;
     const isMute = isConnected && !guard.hasBegun;
