@@ -82,7 +82,7 @@ function obey({ id, ...request }: ToGuard): void {
     case 'stop':
       if (isOver(request.until)) return answer({ isDropped: true });
       answer();
-      guard?.stop(request.signal);
+      if (guard?.stop(request.signal) === false) void tree?.kill();
       return;
     case 'stopped':
       isStoppedByRun = true;

@@ -1,5 +1,6 @@
 // The guard by itself, with a test in the place of redlock-run: a stop request that is read too
-// late is dropped, and redlock-run sends the signal in its place, or dies before it has.
+// late is dropped, and redlock-run sends the signal in its place, or dies before it has; and one
+// that leaves no time for a signal.
 
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -7,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { GuardProcess } from '../../src/run/guard/guard-process.ts';
-import { requestDescriptor } from '../../src/run/guard/protocol.ts';
+import { type FromGuard, requestDescriptor } from '../../src/run/guard/protocol.ts';
 import { readingsNow } from '../../src/system/clock.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
@@ -17,12 +18,12 @@ const program = {
 };
 const asks = '$SIG{TERM} = sub { print STDERR "told\n" }; print STDERR "ready\n"; sleep 60 while 1';
 
-/** Of a guard whose command has begun, and that has dropped a stop request. */
-async function hasDropped(name: string) {
+/** Of a guard whose command has begun. */
+async function hasBegun(name: string, onMessage: (message: FromGuard) => void = () => {}) {
   const output = join(scratchFolder(), name);
   const guard = new GuardProcess(program);
   onTestFinished(() => guard.kill());
-  guard.onMessage(() => {});
+  guard.onMessage(onMessage);
   const config = { stopSignal: 'SIGTERM', graceMs: 500, slackMs: 0 } as const;
   expect(await guard.ask({ kind: 'configure', config })).not.toHaveProperty('failure');
   const readings = readingsNow();
@@ -32,11 +33,17 @@ async function hasDropped(name: string) {
   const started = await guard.ask({ kind: 'start', plan });
   const said = () => readFileSync(output, 'utf8');
   await expect.poll(said, { timeout: 30_000 }).toBe('ready\n');
-  const until = { readings, withinMs: 0 };
-  expect(await guard.ask({ kind: 'stop', signal: 'SIGTERM', until })).toMatchObject({
+  return { guard, said, pid: started?.pid ?? 0 };
+}
+
+/** Of a guard whose command has begun, and that has dropped a stop request. */
+async function hasDropped(name: string) {
+  const begun = await hasBegun(name);
+  const until = { readings: readingsNow(), withinMs: 0 };
+  expect(await begun.guard.ask({ kind: 'stop', signal: 'SIGTERM', until })).toMatchObject({
     isDropped: true,
   });
-  return { guard, said, pid: started?.pid ?? 0 };
+  return begun;
 }
 
 it('sends the signal itself where redlock-run dies before it has sent it', async () => {
@@ -54,4 +61,16 @@ it('does not send it again where redlock-run has sent it', async () => {
   (guard.child as ChildProcess).stdio[requestDescriptor]?.destroy();
   expect(await guard.ended).toBe('ended with code 0');
   expect(said()).toBe('ready\ntold\n');
+});
+
+it('kills at once where the lock ends before all processes could be sent the signal', async () => {
+  const told: FromGuard[] = [];
+  const { guard, said } = await hasBegun('no-time', (message) => told.push(message));
+  const readings = readingsNow();
+  await guard.ask({ kind: 'deadlines', readings, stopInMs: 60_000, killInMs: 0 });
+  const until = { readings, withinMs: 60_000 };
+  await guard.ask({ kind: 'stop', signal: 'SIGTERM', until });
+  const exit = { kind: 'signaled', signal: 'SIGKILL' };
+  await expect.poll(() => told, { timeout: 30_000 }).toMatchObject([{ kind: 'exited', exit }]);
+  expect(said()).toBe('ready\n');
 });
