@@ -1,18 +1,22 @@
 // @ts-check
-// The entries of the build; bundle.js builds them. A program that must start fast begins
-// in a small file that loads the rest while it waits for something else (src/programs/boot.ts). The
-// library is the only ES module.
+// The entries of the build; bundle.js builds them. A program begins in a small file, which loads
+// the rest with the machine code of an earlier run (src/programs/code-cache.ts). The library is the
+// only ES module.
 
 /** Programs in one file each, which others or Node load: name in dist/ and entry in src/. */
 export const small = {
-  'redlock-run': 'src/programs/boot.ts',
-  guard: 'src/programs/guard.ts',
+  'redlock-run': 'src/programs/run-boot.ts',
+  ctl: 'src/programs/ctl-boot.ts',
+  guard: 'src/programs/guard-boot.ts',
 };
+
+/** What the guard's small file loads; it shares no file with the others. */
+export const guard = { 'guard-main': 'src/programs/guard.ts' };
 
 /** Programs that share their common code, in files of its own. */
 export const large = {
   main: 'src/programs/redlock-run.ts',
-  ctl: 'src/programs/redlockctl.ts',
+  'ctl-main': 'src/programs/redlockctl.ts',
 };
 
 /** The library, which other programs import; its types come from the same file. */

@@ -30,6 +30,8 @@ export interface CodeCache {
    * Runs a file as require() would, with what it requires beside itself, and returns its exports.
    */
   load(file: string): unknown;
+  /** Whether something had to be compiled that may be kept. */
+  readonly isIncomplete: boolean;
   /**
    * Keeps what had to be compiled, for the next run. Never throws: a cache that cannot be kept
    * costs time and nothing else.
@@ -98,7 +100,13 @@ export function openCodeCache(folder: string | null): CodeCache {
     }
   }
 
-  return { load, keep };
+  return {
+    load,
+    keep,
+    get isIncomplete() {
+      return folder !== null && compiled.length > 0;
+    },
+  };
 }
 
 /**

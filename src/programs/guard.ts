@@ -37,6 +37,7 @@ import { SeenTree } from '../run/processes/seen-tree.ts';
 import { signalsThat } from '../run/signals.ts';
 import type { Signal } from '../run/supervisor.ts';
 import { createSystemClock, readingsNow, systemSources } from '../system/clock.ts';
+import type { CodeCache } from './code-cache.ts';
 
 process.title = guardName;
 // Bun, in the executable, does not pass the title to the kernel, whose name killall(1) uses.
@@ -53,11 +54,18 @@ const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;
 let tree: ProcessTree | null = null;
+/** null: the executable, which has its code in itself. */
+let code: CodeCache | null = null;
 /** redlock-run has sent the stop signal in our place. */
 let isStoppedByRun = false;
 const decoder = new StringDecoder('utf8');
 const onText = eachMessage<ToGuard>(obey, leave);
 listen((bytes) => onText(decoder.write(bytes)), leave);
+
+/** To be called before the first request is read. */
+export function keepCodeIn(cache: CodeCache): void {
+  code = cache;
+}
 
 /** The pipe is closed, or brings what redlock-run does not write: it has ended. */
 async function leave(): Promise<void> {
@@ -70,7 +78,7 @@ function obey({ id, ...request }: ToGuard): void {
     tell({ kind: 'answer', id, ...facts });
   switch (request.kind) {
     case 'configure':
-      return answer(configure(request.config));
+      return answer({ ...configure(request.config), hasCode: code?.isIncomplete ?? false });
     case 'deadlines':
       setDeadlines(request);
       return answer();
@@ -87,6 +95,9 @@ function obey({ id, ...request }: ToGuard): void {
     case 'stopped':
       isStoppedByRun = true;
       return answer();
+    case 'keep-code':
+      code?.keep();
+      return process.exit(0);
     case 'count':
       return answer({ count: tree?.countAlive() ?? 0 });
     case 'kill':

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -152,11 +153,27 @@ test.each([
   expect(ended).toMatchObject({ code: 78, stdout: '', stderr: expect.stringMatching(line) });
 });
 
-test('a run loads two bundles and nothing of redlockctl', async () => {
+test('a run loads two bundles, its guard one, and the next run compiles none of them', async () => {
   const cache = mkdtempSync(join(scratchFolder(), 'cache-'));
-  await installed(['job', '--', 'true'], { ...environmentFor(masters), XDG_CACHE_HOME: cache });
-  const kept = readdirSync(join(cache, 'redlock-run', 'code'));
-  expect(kept.map((name) => name.replace(/-core-.*/, '')).sort()).toEqual(['job', 'redlock-run']);
+  const env = { ...environmentFor(masters), XDG_CACHE_HOME: cache };
+  const folder = join(cache, 'redlock-run', 'code');
+  const kept = () =>
+    readdirSync(folder)
+      .sort()
+      .map((name) => [
+        name.replace(/-core-.*(v\d+).*/, ' $1'),
+        statSync(join(folder, name)).mtimeMs,
+      ]);
+  await installed(['job', '--', 'true'], env);
+  const first = kept();
+  const major = process.version.split('.')[0];
+  expect(first.map(([name]) => name)).toEqual(
+    ['guard', 'job', 'redlock-run'].map((name) => `${name} ${major}`),
+  );
+  await installed(['job', '--', 'true'], env);
+  expect(kept()).toEqual(first);
+  await installed(['status', 'job'], env, 'redlockctl').catch(() => {});
+  expect(kept().map(([name]) => name)).toContain(`redlockctl ${major}`);
 });
 
 test('depends on koffi alone, and only if it can be had', () => {

@@ -35,6 +35,8 @@ const mostRestarts = 3;
 const stableMs = 10_000;
 /** How long to wait for the end of a killed guard. */
 const endMs = 1_000;
+/** How long one that keeps its code may take, on a disk that is busy. */
+const keepMs = 5_000;
 
 export interface GuardClientParts {
   readonly supply: GuardSupply;
@@ -59,6 +61,7 @@ export class GuardClient {
   #startedAt = 0;
   #restartCount = 0;
   #isDone = false;
+  #hasCode = false;
   /** Of the requests that have not been answered; they end with the run. */
   readonly #limits = new Set<AbortController>();
   #isSilent = false;
@@ -91,6 +94,7 @@ export class GuardClient {
       const guard = this.#guard;
       const configured = await this.#configured;
       if (configured?.failure) return configured.failure;
+      this.#hasCode = configured?.hasCode ?? false;
       if (configured && guard === this.#guard) {
         if (await this.#ask(this.#newDeadlines(timeLeft), answerMs)) return null;
       }
@@ -129,6 +133,10 @@ export class GuardClient {
     this.#isDone = true;
     for (const limit of this.#limits) limit.abort();
     this.#command?.end();
+    if (this.#hasCode) {
+      void this.#guard.ask({ kind: 'keep-code' });
+      await Promise.race([this.#guard.ended, after(keepMs)]);
+    }
     this.#guard.kill();
     await Promise.race([this.#guard.ended, after(endMs)]);
   }

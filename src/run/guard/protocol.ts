@@ -67,7 +67,9 @@ export type GuardRequest =
   /** Answered with how many processes are alive. */
   | { readonly kind: 'count' }
   /** Answered before the first one is killed; `killed` follows. */
-  | { readonly kind: 'kill'; readonly until: Until };
+  | { readonly kind: 'kill'; readonly until: Until }
+  /** The run is over: the guard keeps the code that it had to compile, and ends. Not answered. */
+  | { readonly kind: 'keep-code' };
 
 export type ToGuard = GuardRequest & { readonly id: number };
 
@@ -80,6 +82,8 @@ export interface Answer {
   readonly count?: number;
   /** It was read too late: redlock-run does it itself. */
   readonly isDropped?: true;
+  /** It had to compile code that can be kept: see 'keep-code'. */
+  readonly hasCode?: boolean;
   /** This machine does not let the guard do its work. */
   readonly failure?: string;
 }

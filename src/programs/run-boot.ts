@@ -1,5 +1,6 @@
-// The entry of the npm package: starts the guard, then loads the rest while the guard starts. It is
-// a small bundle of its own; redlock-run.ts is loaded at run time and not imported.
+// Where redlock-run of the npm package begins: starts the guard, then loads the rest while the
+// guard starts. It is a small bundle of its own; redlock-run.ts is loaded at run time and not
+// imported.
 
 import './no-inspector.ts';
 
@@ -12,11 +13,10 @@ import type { main } from './redlock-run.ts';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const argv = process.argv.slice(2);
-const guards = startEarly(
-  { file: process.execPath, args: [...frugal, path.join(folder, 'guard.js')] },
-  argv,
-);
-const cache = openCodeCache(codeCacheFolder(process.env));
+const codeFolder = codeCacheFolder(process.env);
+const guardArgs = [...frugal, path.join(folder, 'guard.js'), ...(codeFolder ? [codeFolder] : [])];
+const guards = startEarly({ file: process.execPath, args: guardArgs }, argv);
+const cache = openCodeCache(codeFolder);
 const core = load();
 
 core.main(argv, guards).then((code) => {
