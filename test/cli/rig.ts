@@ -24,6 +24,7 @@ import {
   type RunOptions,
   startCli,
 } from '../servers/run-cli.ts';
+import { sharedCache } from '../servers/shared-cache.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 export type { CliResult, CliRun, RunOptions, TestMaster };
@@ -59,10 +60,11 @@ async function restored(master: TestMaster): Promise<void> {
   await master.flush();
 }
 
-/** The environment in which redlock-run uses these masters. */
+/** The environment in which redlock-run uses these masters, and what V8 has compiled before. */
 export function environmentFor(masters: readonly { url: string }[]): Record<string, string> {
   const urls = masters.map(({ url }) => url).join(',');
-  return { ...noConfiguration, REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '0' };
+  const cache = { XDG_CACHE_HOME: sharedCache() };
+  return { ...noConfiguration, ...cache, REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '0' };
 }
 
 /** The path of a fixture. */

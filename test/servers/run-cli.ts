@@ -203,11 +203,15 @@ export async function runCli(
 // Every file that imports this one has this check after each test. A guard may take a moment to
 // notice its end.
 afterEach(async () => {
-  const left = () => runs.flatMap((run) => run.survivors());
+  let left: Survivor[] = [];
+  const isNothingLeft = () => {
+    left = survivorsOf(...runs.map(({ id }) => id));
+    return left.length === 0;
+  };
   try {
     // The next line names what is left.
-    await eventually('nothing left', () => left().length === 0, 2_000).catch(() => {});
-    expect(left(), 'processes left behind').toEqual([]);
+    await eventually('nothing left', isNothingLeft, 2_000).catch(() => {});
+    expect(left, 'processes left behind').toEqual([]);
   } finally {
     for (const run of runs.splice(0)) run.killAll();
   }

@@ -2,7 +2,7 @@
 // environment, and passes it on. Reads /proc; without it, none is found. *Note:* a process with an
 // environment of its own, without the mark, is not found.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { allPids, procText } from './proc.ts';
 import { isAlive } from './processes.ts';
 
 export const MARK = 'REDLOCK_TEST_RUN';
@@ -12,26 +12,15 @@ export interface Survivor {
   command: string;
 }
 
-/** The live processes that carry this value of the mark. */
-export function survivorsOf(id: string): Survivor[] {
-  const wanted = `${MARK}=${id}`;
+/** The live processes that carry one of these values of the mark. */
+export function survivorsOf(...ids: readonly string[]): Survivor[] {
+  if (ids.length === 0) return [];
+  const marks = new Set(ids.map((id) => `${MARK}=${id}`));
+  const isMarked = (pid: number) =>
+    procText(pid, 'environ')
+      .split('\0')
+      .some((variable) => marks.has(variable));
   return allPids()
-    .filter((pid) => pid !== process.pid && read(pid, 'environ').includes(wanted) && isAlive(pid))
-    .map((pid) => ({ pid, command: read(pid, 'cmdline').join(' ').trim() }));
-}
-
-function allPids(): number[] {
-  try {
-    return readdirSync('/proc').map(Number).filter(Number.isInteger);
-  } catch {
-    return [];
-  }
-}
-
-function read(pid: number, file: string): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
-  } catch {
-    return []; // It has ended, or belongs to another user.
-  }
+    .filter((pid) => pid !== process.pid && isMarked(pid) && isAlive(pid))
+    .map((pid) => ({ pid, command: procText(pid, 'cmdline').split('\0').join(' ').trim() }));
 }

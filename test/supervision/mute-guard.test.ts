@@ -2,12 +2,11 @@
 // silent since the wait for the lock is replaced before the command starts.
 
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { Succession } from './next-holder.ts';
-import { pass, sharedMasters } from './rig.ts';
+import { guardsOf, pass, sharedMasters } from './rig.ts';
 
 /** Two seconds for an answer, several guards in sequence, and a slow machine. */
 const boundMs = 40_000;
@@ -71,26 +70,12 @@ async function stopGuards(run: Succession, most: number): Promise<number[]> {
   const stopped = new Set<number>();
   const isOver = () => first.child.exitCode !== null || first.child.signalCode !== null;
   while (!isOver() && stopped.size < most) {
-    for (const pid of guardsBelow(first.pid).filter((pid) => !stopped.has(pid))) {
+    for (const pid of guardsOf(first.pid).filter((pid) => !stopped.has(pid))) {
       process.kill(pid, 'SIGSTOP');
       stopped.add(pid);
       guards.add(pid);
     }
-    await turn();
+    await sleep(1); // A guard takes thirty times as long before it can say a word.
   }
   return [...stopped];
-}
-
-/** As guardsOf(), but as fast as possible. */
-function guardsBelow(pid: number): number[] {
-  const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
-  return children.filter((child) => read(`/proc/${child}/cmdline`).startsWith('redlock-guard'));
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'latin1');
-  } catch {
-    return ''; // It has ended.
-  }
 }

@@ -3,12 +3,13 @@
 // *Note:* many of these run at a time, so a test observes the machine only through its own witness.
 
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect } from 'vitest';
 import type { TestMaster } from '../servers/master.ts';
 import { startMasters, stopAll } from '../servers/masters.ts';
+import { childrenOf, procText } from '../servers/proc.ts';
 import { eventually } from '../servers/processes.ts';
 import { type CliResult, CliRun, type RunOptions } from '../servers/run-cli.ts';
 import { Witness } from './witness.ts';
@@ -182,15 +183,7 @@ export function startJob(
 
 /** The guards whose parent is this process. */
 export function guardsOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => {
-      const stat = statOf(name);
-      return (
-        stat?.parent === parent && stat.state !== 'Z' && wordsOf(name).startsWith('redlock-guard')
-      );
-    })
-    .map(Number);
+  return childrenOf(parent).filter((pid) => procText(pid, 'cmdline').startsWith('redlock-guard'));
 }
 
 export function statOf(
@@ -209,14 +202,6 @@ export function statOf(
     };
   } catch {
     return null;
-  }
-}
-
-function wordsOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
-  } catch {
-    return '';
   }
 }
 

@@ -4,11 +4,13 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { TestMaster } from '../servers/master.ts';
 import { noConfiguration } from '../servers/no-configuration.ts';
 import { eventually } from '../servers/processes.ts';
 import { nodeProgram } from '../servers/run-cli.ts';
+import { sharedCache } from '../servers/shared-cache.ts';
 import { MARK } from '../servers/survivors.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
@@ -50,6 +52,7 @@ export class Terminal {
       REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
       REDLOCK_RESTART_GRACE: '0',
       ...noConfiguration,
+      XDG_CACHE_HOME: sharedCache(),
       [MARK]: terminal.mark,
       JOB: terminal.mark,
     };
@@ -96,7 +99,9 @@ export class Terminal {
     let last = '';
     const look = async () => {
       last = await this.screen();
-      return pattern.test(last) && last;
+      if (pattern.test(last)) return last;
+      await sleep(50); // Each look is a process.
+      return null;
     };
     return eventually(`the screen shows ${pattern}`, look, timeoutMs).catch((error) => {
       throw new Error(`${error.message}:\n${last}`);

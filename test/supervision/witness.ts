@@ -7,10 +7,10 @@
 // outlived the lock, however slow this machine is. A process that was started in between, under a
 // lock acquired anew, is not accused.
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestMaster } from '../servers/master.ts';
 import { generous } from '../servers/patience.ts';
+import { allPids, procText } from '../servers/proc.ts';
 
 /** The time between two looks. */
 const pauseMs = 15;
@@ -208,28 +208,29 @@ const sigkillPending = 1 << 8;
 
 const ours = /redlock-run\.js|\/redlock-run |^redlock-guard/;
 
+/** Those that were there before this file. None is of a job, until it has ended. */
+const older = new Set(allPids());
+
 /**
- * Every live process except `besides`, with its arguments and the test's mark in its environment as
- * one text.
+ * Every live process since this file began except `besides`, with its arguments and the test's mark
+ * in its environment as one text. *Note:* a look that takes long sees less, and what it costs is
+ * taken from the programs that are looked at. So it reads nothing of processes that cannot count.
  */
 export function allProcesses(besides = ours): Sighting[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => ({
-      pid: Number(name),
-      command: read(`${name}/cmdline`),
-      environment: read(`${name}/environ`),
-    }))
+  const pids = allPids();
+  const present = new Set(pids);
+  // From now on another process may have the number.
+  for (const pid of older) if (!present.has(pid)) older.delete(pid);
+  return pids
+    .filter((pid) => !older.has(pid))
+    .map((pid) => ({ pid, command: read(pid, 'cmdline') }))
     .filter(({ command }) => command !== '' && !besides.test(command))
-    .map(({ pid, command, environment }) => ({
-      pid,
-      command: `${command} ${tokenIn(environment)}`,
-    }));
+    .map(({ pid, command }) => ({ pid, command: `${command} ${tokenIn(read(pid, 'environ'))}` }));
 }
 
 /** For people: one that has been killed and is in state D waits for the kernel. */
 function stateOf(pid: number): string {
-  const status = read(`${pid}/status`);
+  const status = procText(pid, 'status');
   const [, state = 'no longer there'] = /^State:\t(.*)$/m.exec(status) ?? [];
   const [, pending = '0'] = /^ShdPnd:\t(.*)$/m.exec(status) ?? [];
   const wasKilled = (Number.parseInt(pending.slice(-8), 16) & sigkillPending) > 0;
@@ -240,10 +241,6 @@ function tokenIn(environment: string): string {
   return /REDLOCK_TEST_RUN=\w+/.exec(environment)?.[0] ?? '';
 }
 
-function read(file: string): string {
-  try {
-    return readFileSync(`/proc/${file}`, 'latin1').replaceAll('\0', ' ').trim();
-  } catch {
-    return ''; // It has ended, or belongs to another user.
-  }
+function read(pid: number, file: string): string {
+  return procText(pid, file).replaceAll('\0', ' ').trim();
 }
