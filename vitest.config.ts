@@ -7,6 +7,9 @@ import { shareCache } from './test/servers/shared-cache.ts';
 measurePatience();
 shareCache();
 
+/** The suites that test src/ itself. The others start the programs in dist/. */
+const ofSource = ['unit', 'sim', 'mutants'];
+
 // One project a suite; test/README.md says which question each answers. The suites that start
 // servers and programs run one file at a time: two cores shared by five masters and a few dozen
 // Node programs are slow enough already.
@@ -14,6 +17,7 @@ const suite = (name: string, options: object = {}) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
+    globalSetup: ofSource.includes(name) ? [] : ['test/servers/built.ts'],
     setupFiles: ['test/servers/clean-environment.ts', 'test/no-warnings.ts'],
     testTimeout: generous(30_000),
     expect: { poll: { timeout: generous(10_000) } },

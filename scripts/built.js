@@ -53,6 +53,8 @@ export async function ensureBuilt() {
       copyTypes(types, `${name}.d.ts`, join(aside, 'dist', 'library', 'types'));
     await bundleForCheckout(join(aside, 'modules'));
     await writeManual(join(aside, 'dist'), join(aside, 'modules'));
+    // Where this is cut short, dist/ is of neither the old nor the new sources.
+    rmSync(stamp, { force: true });
     const files = [
       ...replace(dist, join(aside, 'dist')),
       ...replace(checkoutModules, join(aside, 'modules')),
