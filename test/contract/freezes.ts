@@ -1,16 +1,15 @@
 // A frozen resource as a master shows it: no new holder, whatever the form of the lock; the present
 // one goes on; waiters keep their position and are woken by the thaw.
 
-import { describe, expect, test } from 'vitest';
-import type { Master } from '../../src/lock/ports.ts';
+import { describe, expect } from 'vitest';
 import {
   claimOf,
   earOf,
   heldBy,
   lasting,
-  type Server,
   sharedOf,
   slotOf,
+  testsOn,
   untilCalled,
   upTo,
   type World,
@@ -18,8 +17,7 @@ import {
 } from './world.ts';
 
 export function freezes(world: World): void {
-  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
-    test(title, () => world((server) => body(server, server.handle())));
+  const it = testsOn(world);
 
   describe('frozen', () => {
     it('no new holder, exclusive, shared or on a slot: refused with it', async (server, master) => {

@@ -5,15 +5,15 @@
 // *Note:* each of several holders is shown with its own time, which may be shorter than the key's.
 
 import assert from 'node:assert/strict';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { renderRecord } from '../../src/lock/history.ts';
-import type { Master } from '../../src/lock/ports.ts';
 import {
   claimOf,
   lasting,
   type Server,
   sharedOf,
   slotOf,
+  testsOn,
   upTo,
   type World,
   waiting,
@@ -31,8 +31,7 @@ const nothing = {
 };
 
 export function looks(world: World): void {
-  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
-    test(title, () => world((server) => body(server, server.handle())));
+  const it = testsOn(world);
 
   describe('a look', () => {
     it('at nothing', async (server) => {

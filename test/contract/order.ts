@@ -4,13 +4,11 @@
 // *Note:* order holds while there is no connection yet, too. A release must not be answered
 // "nothing there" while the acquire that it undoes still waits for a connection.
 
-import { describe, expect, test } from 'vitest';
-import type { Master } from '../../src/lock/ports.ts';
-import { claimOf, heldBy, lasting, type Server, type World } from './world.ts';
+import { describe, expect } from 'vitest';
+import { claimOf, heldBy, lasting, testsOn, type World } from './world.ts';
 
 export function order(world: World): void {
-  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
-    test(title, () => world((server) => body(server, server.handle())));
+  const it = testsOn(world);
 
   describe('order', () => {
     it('calls made without waiting take effect in their order', async (server, master) => {

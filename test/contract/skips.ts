@@ -1,15 +1,14 @@
 // A run that is refused and does not wait leaves a count for its host, and one that is granted the
 // lock after all takes it back.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { endOf } from './looks.ts';
-import { claimOf, lasting, type Server, sharedOf, type World } from './world.ts';
+import { claimOf, lasting, type Server, sharedOf, testsOn, type World } from './world.ts';
 
-export function skips(world: World, hasForms = true): void {
-  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
-    test(title, () => world((server) => body(server, server.handle())));
+export function skips(world: World): void {
+  const it = testsOn(world);
   const skipping = (value: string, run = value, isRepeated = false, host = 'web1') =>
     claimOf(value, { skip: { line: '{}', host, run, isRepeated } });
 
@@ -67,7 +66,6 @@ export function skips(world: World, hasForms = true): void {
       await ofHundredHosts(server, master);
     });
 
-    if (!hasForms) return;
     it('and asks for several resources is counted for each', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       const both = { ...skipping('b'), resources: ['r', 's'] };
@@ -89,8 +87,7 @@ export function skips(world: World, hasForms = true): void {
 
 /** What a run leaves that has acquired the lock, until its end. */
 export function starts(world: World): void {
-  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
-    test(title, () => world((server) => body(server, server.handle())));
+  const it = testsOn(world);
   const starting = (value: string, changes: Partial<Claim> = {}) =>
     claimOf(value, { start: { token: value, line: `{"${value}"}` }, ...changes });
 
@@ -102,18 +99,17 @@ export function starts(world: World): void {
       expect([await server.starts('r'), await server.history('r')]).toEqual([{}, [endOf('a')]]);
     });
 
-    test.each([
+    for (const [what, undo] of [
       ['a rollback', (master: Master) => master.rollback(starting('a'))],
       ['a release without a line', (master: Master) => master.release(starting('a'), 0, null)],
-    ] as const)('is forgotten by %s', async (_, undo) => {
-      await world(async (server) => {
-        const master = server.handle();
+    ] as const) {
+      it(`is forgotten by ${what}`, async (server, master) => {
         await master.acquire(starting('a'), lasting);
         await undo(master);
         expect([await server.starts('r'), await server.history('r')]).toEqual([{}, []]);
         expect(await server.read('r')).toBeNull();
       });
-    });
+    }
 
     it('stands there when its key has expired, beside a later one', async (server, master) => {
       await master.acquire(starting('a', { ttlMs: 50 }), lasting);

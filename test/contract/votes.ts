@@ -4,16 +4,14 @@
 //
 // *Note:* our own value counts as ours whenever it was set, because an answer may have been lost.
 
-import { describe, expect, test } from 'vitest';
-import type { Master } from '../../src/lock/ports.ts';
-import { claimOf, heldBy, lasting, type Server, upTo, type World } from './world.ts';
+import { describe, expect } from 'vitest';
+import { claimOf, heldBy, lasting, testsOn, upTo, type World } from './world.ts';
 
 /** Above what Lua prints in full, and still exact in JavaScript. */
 const largeCount = 1_763_700_000_000_001;
 
 export function votes(world: World): void {
-  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
-    test(title, () => world((server) => body(server, server.handle())));
+  const it = testsOn(world);
 
   describe('acquire', () => {
     it('nothing there: granted, and our value stands with its time', async (server, master) => {

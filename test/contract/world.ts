@@ -6,7 +6,7 @@
 // function that is given the test, and tests wait by `server.pass` and in no other way.
 
 import assert from 'node:assert/strict';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/lock/types.ts';
 import { parseValue } from '../../src/lock/value.ts';
@@ -83,7 +83,17 @@ export interface Server {
 }
 
 /** Makes one empty server, runs the test on it, cleans up. */
-export type World = (test: (server: Server) => Promise<void>) => Promise<void>;
+export type World = (body: (server: Server) => Promise<void>) => Promise<void>;
+
+/** Declares a test: it is given an empty server, and one handle on it. */
+export type Declare = (
+  title: string,
+  body: (server: Server, master: Master) => Promise<void>,
+) => void;
+
+export function testsOn(world: World): Declare {
+  return (title, body) => test(title, () => world((server) => body(server, server.handle())));
+}
 
 export const lasting = new AbortController().signal;
 const usualTtlMs = 60_000;
@@ -119,6 +129,13 @@ export function sharedOf(value: string, changes: Partial<Claim> = {}): Claim {
 export function waiting(claim: Claim): Claim {
   const id = waiterIdOf(claim, `random-${claim.value}`, '1@host');
   return { ...claim, waiter: { id, arrivalUs: claim.value.charCodeAt(0) } };
+}
+
+export const granted = expect.objectContaining({ kind: 'granted' });
+
+/** Acquires by a handle of its own, as another program does. */
+export function ask(server: Server, claim: Claim): ReturnType<Master['acquire']> {
+  return server.handle().acquire(claim, lasting);
 }
 
 /** A handle that listens for the waiter of the claim, and how often it was woken. */
