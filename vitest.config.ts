@@ -43,6 +43,16 @@ const slowFiles = filesOf([
   'supervision/{quiet,stopped-guard}',
   'pictures/*', // A story of a quarter of a minute.
 ]);
+
+/**
+ * Several times the cores of a small machine: most tests wait for something most of the time. The
+ * long ones less so. While ten thousand processes end, the kernel may let others wait.
+ */
+function workerCount(): number {
+  if (named.includes('crowd')) return 1;
+  return named.some((name) => name !== 'interop') ? 2 : 5;
+}
+
 const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: generous(60_000) };
@@ -136,8 +146,6 @@ export default defineConfig({
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: generous(300_000) })),
     ],
     sequence: { sequencer: LongestFirst },
-    // Several times the cores of a small machine: most tests wait for something most of the time.
-    // The long ones less so. While ten thousand processes end, the kernel may let others wait.
-    maxWorkers: named.includes('crowd') ? 1 : named.some((name) => name !== 'interop') ? 2 : 5,
+    maxWorkers: workerCount(),
   },
 });

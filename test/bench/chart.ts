@@ -27,14 +27,19 @@ export interface Legend {
 
 /** For times in ms. */
 export function timeLabelOf(ms: number): string {
-  return ms >= 1_000 ? `${ms / 1_000} s` : ms >= 1 ? `${ms} ms` : `${Math.round(ms * 1_000)} µs`;
+  if (ms >= 1_000) return `${ms / 1_000} s`;
+  return ms >= 1 ? `${ms} ms` : `${Math.round(ms * 1_000)} µs`;
 }
 
 const size = { width: 640, left: 256, right: 30, top: 34, row: 21, panel: 50 };
 const columns = 84;
 const isOurs = /^(redlock-run|npm package|executable|holding|waiting)/;
 const isFloor = /^(floor|empty Node program)$/;
-const colours = { ours: '#2b6cb0', floor: '#718096', peer: '#c05621' };
+
+function colourOf(name: string): string {
+  if (isOurs.test(name)) return '#2b6cb0';
+  return isFloor.test(name) ? '#718096' : '#c05621';
+}
 
 export function chartOf({ title, explanation, labelOf }: Legend, panels: readonly Panel[]): string {
   const times = panels
@@ -96,7 +101,7 @@ function rowOf(
         `${escaped(cut(note ?? 'nothing'))}</text>`,
     ];
   }
-  const colour = colours[isOurs.test(name) ? 'ours' : isFloor.test(name) ? 'floor' : 'peer'];
+  const colour = colourOf(name);
   return [
     label,
     `<line x1="${x(p50)}" x2="${x(high)}" y1="${y}" y2="${y}" ` +

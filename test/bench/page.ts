@@ -295,7 +295,8 @@ function brief(problem: string | null, mostChars: number): string {
 }
 
 function show(ratio: number | null): string {
-  return ratio === null ? '' : ratio >= 100 ? ratio.toFixed(0) : ratio.toFixed(2);
+  if (ratio === null) return '';
+  return ratio.toFixed(ratio >= 100 ? 0 : 2);
 }
 
 function writeResult(name: string, table: string): void {

@@ -103,7 +103,9 @@ describe('frozen', () => {
     expect(list.json.locks).toMatchObject([{ name: 'deploy', freeze: { note: why } }]);
     expect((await answerOf(masters, ['list', 'x*'])).json.locks).toEqual([]);
   });
+});
 
+describe('a freeze', () => {
   test('it ends by itself', async () => {
     await freeze('--for', '300ms');
     expect((await rig.run(['-w', '10s', 'deploy', '--', 'echo', 'ran'])).stdout).toBe('ran\n');

@@ -69,7 +69,7 @@ async function exec([file = '', ...args]: readonly string[]): Promise<string> {
 const shell = (script: string, ...program: string[]) =>
   exec([...(program.length > 0 ? program : ['sh', '-c']), script]);
 
-describe('recipes', () => {
+describe('recipes: jobs and services', () => {
   test('cron: runs, and skips silently when another host has the lock', async () => {
     const line = block('cron')
       .trim()
@@ -144,7 +144,9 @@ describe('recipes', () => {
     expect(String(busy.status)).toBe(code);
     expect(timer).toMatch(/^OnCalendar=/m);
   });
+});
 
+describe('recipes: pipelines and deployments', () => {
   test('GitHub Actions: every step, as its runner runs it', async () => {
     const { jobs } = parse(block('GitHub Actions'));
     const texts: string[] = [];
@@ -176,6 +178,36 @@ describe('recipes', () => {
     );
   });
 
+  const canBeFirst = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
+
+  test.skipIf(!canBeFirst)(
+    'a container: as process 1, TERM reaches the job and the lock is released',
+    async () => {
+      const [, args = '[]'] =
+        /^ENTRYPOINT (.*)$/m.exec(block('A container whose first process is redlock-run')) ?? [];
+      // The shell tells the pid outside of the namespace of what becomes process 1 in it.
+      const container = spawn('unshare', ['--pid', '--fork', '--mount-proc', ...JSON.parse(args)], {
+        cwd: folder,
+        env,
+      });
+      const exited = new Promise((resolve) => container.once('exit', resolve));
+      let said = '';
+      container.stdout.on('data', (data) => {
+        said += data;
+      });
+      await eventually('it works', () => said.includes('working'), 10_000);
+      const children = readFileSync(`/proc/${container.pid}/task/${container.pid}/children`, 'utf8')
+        .trim()
+        .split(' ');
+      process.kill(Number(children[0]), 'SIGTERM');
+      await exited;
+      expect(said).toBe('working\ntold to stop\n');
+      expect(await locksOn(masters[0] as never)).toEqual([]);
+    },
+  );
+});
+
+describe('recipes: a job of several steps', () => {
   test('a job of several steps: held throughout, and free at the end', async () => {
     const script = block('A job of several steps').replace(
       './build.sh',
@@ -240,34 +272,6 @@ describe('recipes', () => {
       /^built\nheld: .*\ndeployed\nreleased: .*\n$/,
     );
   });
-
-  const canBeFirst = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
-
-  test.skipIf(!canBeFirst)(
-    'a container: as process 1, TERM reaches the job and the lock is released',
-    async () => {
-      const [, args = '[]'] =
-        /^ENTRYPOINT (.*)$/m.exec(block('A container whose first process is redlock-run')) ?? [];
-      // The shell tells the pid outside of the namespace of what becomes process 1 in it.
-      const container = spawn('unshare', ['--pid', '--fork', '--mount-proc', ...JSON.parse(args)], {
-        cwd: folder,
-        env,
-      });
-      const exited = new Promise((resolve) => container.once('exit', resolve));
-      let said = '';
-      container.stdout.on('data', (data) => {
-        said += data;
-      });
-      await eventually('it works', () => said.includes('working'), 10_000);
-      const children = readFileSync(`/proc/${container.pid}/task/${container.pid}/children`, 'utf8')
-        .trim()
-        .split(' ');
-      process.kill(Number(children[0]), 'SIGTERM');
-      await exited;
-      expect(said).toBe('working\ntold to stop\n');
-      expect(await locksOn(masters[0] as never)).toEqual([]);
-    },
-  );
 });
 
 test('the transcript: why a job waits, and how to end that', async () => {

@@ -78,14 +78,24 @@ describe('SET NX PX with one master is redlock with one master', () => {
   });
 });
 
-describe.each([
+const units = [
   ['setnx', 1_000],
   ['setnx-ms', 1],
-])('%s', (protocol, unitMs) => {
-  const { env, once, ctl, holding } = ours(protocol);
+] as const;
+
+/** A program whose times are in this unit. */
+function clientsIn(unitMs: number) {
   const now = () => Math.floor(Date.now() / unitMs);
-  const client = (clock = now) => new SetnxLock(redis, key, clock);
-  const seconds = (count: number) => (count * 1_000) / unitMs;
+  return {
+    now,
+    client: (clock = now) => new SetnxLock(redis, key, clock),
+    seconds: (count: number) => (count * 1_000) / unitMs,
+  };
+}
+
+describe.each(units)('%s', (protocol, unitMs) => {
+  const { env, once, holding } = ours(protocol);
+  const { client, seconds } = clientsIn(unitMs);
 
   test('theirs: redlock-run is excluded, says so, and is let in afterwards', async () => {
     const theirs = client();
@@ -149,6 +159,11 @@ describe.each([
     expect(Date.now()).toBeGreaterThanOrEqual(value);
     expect((await once()).code).toBe(75);
   });
+});
+
+describe.each(units)('%s, both at once', (protocol, unitMs) => {
+  const { env } = ours(protocol);
+  const { now, seconds } = clientsIn(unitMs);
 
   test('a hundred attempts of both at the same free lock: never two at once', async () => {
     let insideCount = 0;
@@ -195,6 +210,11 @@ describe.each([
     await Promise.all([foreign(), foreign(), own(), own()]);
     expect([mostCount, servedCount]).toEqual([1, 26]);
   });
+});
+
+describe.each(units)('%s, a lock that is lost', (protocol, unitMs) => {
+  const { holding } = ours(protocol);
+  const { now, client, seconds } = clientsIn(unitMs);
 
   test('taken over by force: 79, the command has ended, and theirs is left alone', async () => {
     const ahead = client(() => now() + seconds(60));
@@ -223,6 +243,11 @@ describe.each([
     expect(code).toBe(79);
     expect(endedAt).toBeLessThan(mark * unitMs);
   });
+});
+
+describe.each(units)('%s, shown, broken and kept', (protocol, unitMs) => {
+  const { env, ctl, holding } = ours(protocol);
+  const { client, seconds } = clientsIn(unitMs);
 
   test('redlockctl shows the holder, how long, and free when the time is over', async () => {
     const state = async () => JSON.parse((await ctl('status', 'job', '--json')).stdout).locks[0];

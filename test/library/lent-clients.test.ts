@@ -111,7 +111,9 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     expect(error.kind).toBe('misconfigured');
     expect(error.message).not.toMatch(/secret|wrong/);
   });
+});
 
+describe.each(versions)('clients of ioredis %s, and a broken connection', (_version, Client) => {
   test('resend commands after a broken connection; the library does not', async () => {
     for (const { url } of masters) proxies.push(await FaultyProxy.start(url));
     const redlock = redlockOn(clientsOf(proxies, {}, Client), {

@@ -2,14 +2,15 @@
 // and files, from the files of a release in RELEASE_DIR. What cannot be run here is the runner.
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { environmentFor, locksOn, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
+import { action, useRunner } from './action-runner.ts';
 
 const root = join(import.meta.dirname, '../..');
 const { masters } = useMasters(3);
@@ -20,70 +21,9 @@ beforeAll(() => {
   if (!process.env.RELEASE_DIR) throw new Error('RELEASE_DIR: not set: see release.test.ts');
 });
 
+const { start, environment, written, temporary } = useRunner(masters, url);
+
 describe('the action', () => {
-  const action = parse(readFileSync(join(root, 'action.yml'), 'utf8'));
-  let temporary: string;
-  let actionFolder: string;
-
-  beforeAll(() => {
-    // As the release commits it: with the checksums of its files.
-    actionFolder = mkdtempSync(join(scratchFolder(), 'action-'));
-    for (const file of ['action.yml', 'package.json', 'packaging'])
-      cpSync(join(root, file), join(actionFolder, file), { recursive: true });
-    const sums = join(process.env.RELEASE_DIR ?? '', 'SHA256SUMS');
-    cpSync(sums, join(actionFolder, 'packaging/action/SHA256SUMS'));
-  });
-
-  beforeEach(() => {
-    temporary = mkdtempSync(join(scratchFolder(), 'runner-'));
-    for (const name of ['GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_PATH'])
-      writeFileSync(join(temporary, name), '');
-  });
-
-  /** What a runner sets; `inputs` as in `with:`, `state` as the main step has left it. */
-  function environment(inputs: Record<string, string>, state: Record<string, string> = {}) {
-    const given = Object.keys(action.inputs).map((name) => [
-      `INPUT_${name.toUpperCase()}`,
-      inputs[name] ?? '',
-    ]);
-    const kept = Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]);
-    const files = ['GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_PATH'].map((name) => [
-      name,
-      join(temporary, name),
-    ]);
-    return {
-      PATH: process.env.PATH,
-      HOME: temporary,
-      RUNNER_TEMP: temporary,
-      ...environmentFor(masters),
-      ...Object.fromEntries([...given, ...kept, ...files]),
-      INPUT_URL: url,
-    };
-  }
-
-  const start = (step: 'main' | 'post', env: NodeJS.ProcessEnv, before: string[] = []) => {
-    const file = join(actionFolder, action.runs[step]);
-    const [program = '', ...args] = [...before, process.execPath, file];
-    const child = spawn(program, args, { env });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (text) => {
-        said += text;
-      });
-    const ended = new Promise<{ code: number | null; said: string }>((resolve) =>
-      child.once('close', (code) => resolve({ code, said })),
-    );
-    return { child, ended };
-  };
-
-  /** What a step has written for the runner. */
-  const written = (name: string): Record<string, string> =>
-    Object.fromEntries(
-      [
-        ...readFileSync(join(temporary, name), 'utf8').matchAll(/^(\w+)<<(\S+)\n([\s\S]*?)\n\2$/gm),
-      ].map(([, key, , value]) => [key, value]),
-    );
-
   test('runs one command under the lock, with its output and its exit code', async () => {
     const run = 'echo ran $REDLOCK_NAME\nfalse\necho not here';
     const { code, said } = await start('main', environment({ name: 'ci', run })).ended;
@@ -93,49 +33,6 @@ describe('the action', () => {
     expect(written('GITHUB_STATE')).toEqual({});
     expect((await start('post', environment({ name: 'ci', run })).ended).code).toBe(0);
     await untilNothingIsLeft(masters);
-  });
-
-  test('holds the lock for the job, and the post step releases it', async () => {
-    const { code, said } = await start('main', environment({ name: 'ci', wait: '5s' })).ended;
-    expect({ code, said }).toMatchObject({ code: 0 });
-    const { token = '' } = written('GITHUB_STATE');
-    expect(written('GITHUB_OUTPUT')).toEqual({ token });
-    expect(said).toContain(`::add-mask::${token}\n`);
-    expect(readFileSync(join(temporary, 'GITHUB_PATH'), 'utf8')).toBe(
-      `${join(temporary, 'redlock-run/bin')}\n`,
-    );
-    expect(await isLocked()).toBe(true);
-    const ctl = join(temporary, 'redlock-run/bin/redlockctl');
-    const env = environment({ name: 'ci' });
-    await promisify(execFile)(ctl, ['check', 'ci', '--token', token], { env });
-    const post = await start('post', environment({ name: 'ci' }, { token })).ended;
-    expect(post).toMatchObject({ code: 0 });
-    await untilNothingIsLeft(masters);
-  });
-
-  // As `docker exec` starts a step: its parent is outside of the container, and shown as 0.
-  test.runIf(process.getuid?.() === 0)('holds the lock for a job in a container', async () => {
-    const inside = ['--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
-    const container = spawn('unshare', [...inside, 'sleep', '300']);
-    try {
-      const [first = ''] = await eventually('the first process', async () => {
-        const { stdout } = await promisify(execFile)('pgrep', [
-          '--parent',
-          String(container.pid),
-        ]).catch(() => ({ stdout: '' }));
-        return stdout.trim() === '' ? null : stdout.trim().split('\n');
-      });
-      const enter = ['nsenter', '--target', first, '--mount', '--pid'];
-      const main = await start('main', environment({ name: 'ci' }), enter).ended;
-      expect(main).toMatchObject({ code: 0 });
-      const { token = '' } = written('GITHUB_STATE');
-      expect(await isLocked()).toBe(true);
-      const post = await start('post', environment({ name: 'ci' }, { token }), enter).ended;
-      expect(post).toMatchObject({ code: 0 });
-      await untilNothingIsLeft(masters);
-    } finally {
-      container.kill('SIGKILL');
-    }
   });
 
   test('an option on each line, with its value as it is', async () => {
@@ -186,15 +83,6 @@ describe('the action', () => {
     });
   });
 
-  test('the job fails when the lock was lost', async () => {
-    await start('main', environment({ name: 'ci' })).ended;
-    const { token = '' } = written('GITHUB_STATE');
-    for (const master of masters) await master.flush();
-    const { code, said } = await start('post', environment({ name: 'ci' }, { token })).ended;
-    expect(code).toBe(1);
-    expect(said).toContain('::error title=redlock-run::"ci": the lock was lost');
-  });
-
   test('held by someone else: the step fails with 75', async () => {
     await start('main', environment({ name: 'ci' })).ended;
     const { token = '' } = written('GITHUB_STATE');
@@ -210,6 +98,60 @@ describe('the action', () => {
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
     await untilNothingIsLeft(masters);
+  });
+});
+
+describe('the action, holding the lock for a job', () => {
+  test('holds the lock for the job, and the post step releases it', async () => {
+    const { code, said } = await start('main', environment({ name: 'ci', wait: '5s' })).ended;
+    expect({ code, said }).toMatchObject({ code: 0 });
+    const { token = '' } = written('GITHUB_STATE');
+    expect(written('GITHUB_OUTPUT')).toEqual({ token });
+    expect(said).toContain(`::add-mask::${token}\n`);
+    expect(readFileSync(join(temporary(), 'GITHUB_PATH'), 'utf8')).toBe(
+      `${join(temporary(), 'redlock-run/bin')}\n`,
+    );
+    expect(await isLocked()).toBe(true);
+    const ctl = join(temporary(), 'redlock-run/bin/redlockctl');
+    const env = environment({ name: 'ci' });
+    await promisify(execFile)(ctl, ['check', 'ci', '--token', token], { env });
+    const post = await start('post', environment({ name: 'ci' }, { token })).ended;
+    expect(post).toMatchObject({ code: 0 });
+    await untilNothingIsLeft(masters);
+  });
+
+  // As `docker exec` starts a step: its parent is outside of the container, and shown as 0.
+  test.runIf(process.getuid?.() === 0)('holds the lock for a job in a container', async () => {
+    const inside = ['--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
+    const container = spawn('unshare', [...inside, 'sleep', '300']);
+    try {
+      const [first = ''] = await eventually('the first process', async () => {
+        const { stdout } = await promisify(execFile)('pgrep', [
+          '--parent',
+          String(container.pid),
+        ]).catch(() => ({ stdout: '' }));
+        return stdout.trim() === '' ? null : stdout.trim().split('\n');
+      });
+      const enter = ['nsenter', '--target', first, '--mount', '--pid'];
+      const main = await start('main', environment({ name: 'ci' }), enter).ended;
+      expect(main).toMatchObject({ code: 0 });
+      const { token = '' } = written('GITHUB_STATE');
+      expect(await isLocked()).toBe(true);
+      const post = await start('post', environment({ name: 'ci' }, { token }), enter).ended;
+      expect(post).toMatchObject({ code: 0 });
+      await untilNothingIsLeft(masters);
+    } finally {
+      container.kill('SIGKILL');
+    }
+  });
+
+  test('the job fails when the lock was lost', async () => {
+    await start('main', environment({ name: 'ci' })).ended;
+    const { token = '' } = written('GITHUB_STATE');
+    for (const master of masters) await master.flush();
+    const { code, said } = await start('post', environment({ name: 'ci' }, { token })).ended;
+    expect(code).toBe(1);
+    expect(said).toContain('::error title=redlock-run::"ci": the lock was lost');
   });
 
   test('a job that is cancelled while it waits leaves the queue', async () => {

@@ -70,16 +70,24 @@ type RaiseRow = readonly [
   number | null,
 ];
 
-describe.each([
+const texts = [
   ['those that are sent', plainScripts],
   ['whole', wholeScripts],
-])('%s', (_, scripts) => {
-  /** As one that does not wait. */
-  const acquire = (...args: Words) =>
-    acquiring(scripts.acquire, ...args, '', '', ...alone, 'call:');
-  const release = (...args: Words) => run(scripts.release, ...args, '', '', ...alone, '', 'call:');
-  const extend = (...args: Words) => run(scripts.extend, ...args, ...alone, '');
-  const repair = (...args: Words) => run(scripts.repair, ...args, ...alone);
+] as const;
+type Scripts = (typeof texts)[number][1];
+
+/** As they are called for a run that does not wait. */
+function callsOf(scripts: Scripts) {
+  return {
+    acquire: (...args: Words) => acquiring(scripts.acquire, ...args, '', '', ...alone, 'call:'),
+    release: (...args: Words) => run(scripts.release, ...args, '', '', ...alone, '', 'call:'),
+    extend: (...args: Words) => run(scripts.extend, ...args, ...alone, ''),
+    repair: (...args: Words) => run(scripts.repair, ...args, ...alone),
+  };
+}
+
+describe.each(texts)('%s', (_, scripts) => {
+  const { acquire, release } = callsOf(scripts);
 
   describe('acquire', () => {
     test.each([
@@ -136,6 +144,36 @@ describe.each([
     });
   });
 
+  describe('release', () => {
+    test.each([
+      ['absent', 0, -1, null, forgotten],
+      ['ours', 0, 1, null, forgotten],
+      ['foreign', 0, 0, 'them', 5_000],
+      ['eternal', 0, 0, 'them', forever],
+      ['hash', 0, 0, '{field: x}', forever],
+      ['absent', 9_000, -1, null, forgotten],
+      ['ours', 9_000, 1, 'us', 9_000],
+      ['ours', 2_000, 1, 'us', 2_000],
+      ['foreign', 9_000, 0, 'them', 5_000],
+      ['eternal', 9_000, 0, 'them', forever],
+      ['hash', 9_000, 0, '{field: x}', forever],
+    ] as const)(
+      '%s, keep for %i ms -> %i; then %j for %i ms',
+      async (before, keepMs, reply, value, leftMs) => {
+        await arrange[before]();
+        await master.command('set', 'n', 41);
+        expect(await release('us', keepMs)).toBe(reply);
+        expect(await ownership()).toBe(value);
+        expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
+        expect(await master.get('n')).toBe('41');
+      },
+    );
+  });
+});
+
+describe.each(texts)('%s', (_, scripts) => {
+  const { acquire, extend, repair } = callsOf(scripts);
+
   describe('extend', () => {
     const extended = [1, expect.any(Number), expect.any(Number), ''];
     test.each([
@@ -187,284 +225,6 @@ describe.each([
     expect([await master.get('n'), await pttl('n')]).toEqual(['41', forever]);
   });
 
-  describe('release', () => {
-    test.each([
-      ['absent', 0, -1, null, forgotten],
-      ['ours', 0, 1, null, forgotten],
-      ['foreign', 0, 0, 'them', 5_000],
-      ['eternal', 0, 0, 'them', forever],
-      ['hash', 0, 0, '{field: x}', forever],
-      ['absent', 9_000, -1, null, forgotten],
-      ['ours', 9_000, 1, 'us', 9_000],
-      ['ours', 2_000, 1, 'us', 2_000],
-      ['foreign', 9_000, 0, 'them', 5_000],
-      ['eternal', 9_000, 0, 'them', forever],
-      ['hash', 9_000, 0, '{field: x}', forever],
-    ] as const)(
-      '%s, keep for %i ms -> %i; then %j for %i ms',
-      async (before, keepMs, reply, value, leftMs) => {
-        await arrange[before]();
-        await master.command('set', 'n', 41);
-        expect(await release('us', keepMs)).toBe(reply);
-        expect(await ownership()).toBe(value);
-        expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
-        expect(await master.get('n')).toBe('41');
-      },
-    );
-  });
-
-  describe('the line that a release leaves', () => {
-    const wordsFor = (line: string, keepMs: number) => [
-      'us',
-      keepMs,
-      '',
-      '',
-      ...alone,
-      line,
-      'call:',
-      '{p}',
-      64_000_000,
-      0,
-    ];
-    const h = '{k}:runs:history';
-    const histories = [h, '{k}:facts:history', '{p}:names:history', '{p}:size:history'];
-    const declared = [...keys, ...histories];
-    const { release: noting } = scripts === plainScripts ? scriptsFor(true, true) : scripts;
-    const leave = (line: string, keepMs = 0) => {
-      const named = line === '' ? keys : declared;
-      return master.command('eval', noting, named.length, ...named, ...wordsFor(line, keepMs));
-    };
-    const lines = async () => {
-      const entries = (await master.command('lrange', h, 0, -1)) as string[];
-      return entries.map((entry) => entry.replace(/^\d{13} /, ''));
-    };
-    const day = 86_400_000;
-
-    test.each([
-      ['absent', 0, -1, null],
-      ['ours', 0, 1, null],
-      ['ours', 9_000, 1, 'us'],
-      ['foreign', 0, 0, 'them'],
-      ['eternal', 0, 0, 'them'],
-      ['hash', 0, 0, '{field: x}'],
-    ] as const)(
-      '%s, keep for %i ms -> %i, one line, for thirty days; then %j',
-      async (before, keepMs, reply, value) => {
-        await arrange[before]();
-        expect(await leave('{"a":1}', keepMs)).toBe(reply);
-        expect(await lines()).toEqual(['{"a":1}']);
-        expect(await pttl(h)).toEqual(about(30 * day));
-        expect(await ownership()).toBe(value);
-      },
-    );
-
-    test('none where there is none to leave', async () => {
-      await arrange.ours();
-      expect(await release('us', 0)).toBe(1);
-      expect(await master.keys()).toEqual([]);
-    });
-
-    test('twice where it is sent twice', async () => {
-      await arrange.ours();
-      expect([await leave('x'), await leave('x')]).toEqual([1, -1]);
-      expect(await lines()).toHaveLength(2);
-    });
-
-    test('the newest thousand are kept', async () => {
-      const script = "for i = 1, 1000 do redis.call('rpush', KEYS[1], string.rep('x', 300)) end";
-      await master.command('eval', script, 1, h);
-      await leave('newest');
-      const kept = await lines();
-      expect([kept.length, kept[0]]).toEqual([1_000, 'newest']);
-    });
-
-    /** The lock is released and the next in line called, whatever becomes of the line. */
-    async function releases(
-      as: (script: string, args: Words) => Promise<unknown> = (script, args) =>
-        master.command('eval', script, declared.length, ...declared, ...args),
-    ) {
-      await arrange.ours();
-      await master.command('zadd', 'q', 1, 'next');
-      await master.command('zadd', 'w', Date.now() - 1_000, 'next');
-      const calls: string[] = [];
-      const stop = await master.hear(['call:next'], (channel) => calls.push(channel));
-      const reply = await as(noting, wordsFor('line', 0));
-      await stop();
-      expect([reply, await ownership(), calls]).toEqual([1, null, ['call:next']]);
-    }
-
-    test('a key of another type in its place: released, and that key is as it was', async () => {
-      await master.command('set', h, 'theirs');
-      await releases();
-      expect([await master.get(h), await pttl(h)]).toEqual(['theirs', forever]);
-    });
-
-    test('a master out of memory: released, and nothing is added', async () => {
-      await arrange.ours();
-      await master.command('config', 'set', 'maxmemory', 1);
-      try {
-        expect(await leave('line')).toBe(1);
-      } finally {
-        await master.command('config', 'set', 'maxmemory', 0);
-      }
-      expect(await master.keys()).toEqual([]);
-    });
-
-    test.each([
-      ['the command', ['~*', '&*', '+@all', '-lpush']],
-      ['its time to live', ['~*', '&*', '+@all', '-pexpire']],
-    ])('no right to %s: released all the same', async (_what, rules) => {
-      await master.command('acl', 'setuser', 'few', 'reset', 'on', 'nopass', ...rules);
-      const client = new Redis({
-        path: master.url.slice('unix://'.length),
-        username: 'few',
-        password: 'any',
-      });
-      try {
-        await releases((script, args) =>
-          client.eval(script, declared.length, ...declared, ...args),
-        );
-      } finally {
-        client.disconnect();
-        await master.command('acl', 'deluser', 'few');
-      }
-    });
-  });
-
-  describe('the queue', () => {
-    const enter = (id: string, arrival: number, value = id) =>
-      acquiring(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
-    const position = async (id: string, arrival: number) =>
-      ((await enter(id, arrival)) as number[])[3];
-    const rollback = (value: string, id: string, arrival: number | string = '') =>
-      run(scripts.release, value, 0, id, arrival, ...alone, '', 'call:');
-    const line = () => master.command('zrange', 'q', 0, -1);
-    const seen = async () => ((await master.command('zrange', 'w', 0, -1)) as string[]).sort();
-
-    /** Their last sign of life was a second ago. */
-    async function longAgo(...ids: string[]): Promise<void> {
-      const [seconds] = (await master.command('time')) as [string];
-      for (const id of ids) await master.command('zadd', 'w', (Number(seconds) - 1) * 1_000, id);
-    }
-
-    test('is by arrival, whichever asks first, and ties by id', async () => {
-      await arrange.foreign();
-      expect(await position('late', 30)).toBeLessThan(16_384);
-      expect(await position('early', 10)).toBeLessThan(16_384);
-      expect(await position('same-b', 20)).toBe(1);
-      expect(await position('same-a', 20)).toBe(1);
-      expect(await position('late', 30)).toBe(3);
-      expect(await line()).toEqual(['early', 'same-a', 'same-b', 'late']);
-      expect(await seen()).toEqual(['early', 'late', 'same-a', 'same-b']);
-    });
-
-    test('gives a free key to the first in the queue only, which leaves the queue', async () => {
-      await arrange.foreign();
-      await position('first', 1);
-      await position('second', 2);
-      await master.command('del', 'k');
-      expect(await position('second', 2)).toBe(1);
-      expect(await ownership()).toBe(null);
-      expect(await enter('first', 1)).toEqual([1, 0]);
-      expect(await line()).toEqual(['second']);
-      expect(await seen()).toEqual(['second']);
-    });
-
-    test('refuses those that do not wait, and keeps no position for them', async () => {
-      await arrange.foreign();
-      await position('first', 1);
-      await master.command('del', 'k');
-      expect(await acquire('us', 30_000, 0)).toEqual([0, '', 0, -1, ...refusedAt]);
-      expect(await line()).toEqual(['first']);
-    });
-
-    test('drops a waiter that gave no sign of life for three seconds', async () => {
-      await arrange.foreign();
-      await position('dead', 1);
-      await position('alive', 2);
-      const [seconds] = (await master.command('time')) as [string];
-      await master.command('zadd', 'w', (Number(seconds) - 4) * 1_000, 'dead');
-      expect(await position('alive', 2)).toBeLessThan(16_384);
-      expect([await line(), await seen()]).toEqual([['alive'], ['alive']]);
-    });
-
-    test('expires by itself', async () => {
-      await arrange.foreign();
-      await position('first', 1);
-      expect(await pttl('q')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
-      expect(await pttl('w')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
-    });
-
-    test.each([
-      ['a release', () => release('them', 0), 1],
-      ['a free key that another asks for', () => acquire('us', 30_000, 0), 1],
-      ['the release of a key that is kept', () => release('them', 5_000), 1],
-      ['the release of another', () => release('us', 0), 0],
-      ['a free key that is released once more', () => release('them', 0), 0],
-    ])('%s wakes the first in the queue, and no other', async (title, act, count) => {
-      await arrange.foreign();
-      await position('second', 2);
-      await position('first', 1);
-      if (title.startsWith('a free key')) await master.command('del', 'k');
-      await longAgo('first');
-      const calls: string[] = [];
-      const stop = await master.hear(['call:first', 'call:second'], (channel) =>
-        calls.push(channel),
-      );
-      await act();
-      await stop();
-      expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
-    });
-
-    test('does not wake again what has just asked', async () => {
-      await arrange.foreign();
-      await position('first', 1);
-      await master.command('del', 'k');
-      const calls: string[] = [];
-      const stop = await master.hear(['call:first'], (channel) => calls.push(channel));
-      await acquire('us', 30_000, 0);
-      await stop();
-      expect([calls, await line()]).toEqual([[], ['first']]);
-    });
-
-    test('passes over a waiter that does not listen, and wakes the next', async () => {
-      for (const act of [() => release('them', 0), () => position('last', 4)]) {
-        await arrange.foreign();
-        for (const [arrival, id] of ['dead', 'missing', 'alive', 'last'].entries())
-          await position(id, arrival);
-        await longAgo('dead', 'missing', 'alive');
-        if (act.toString().includes('position')) await master.command('del', 'k');
-        const calls: string[] = [];
-        const stop = await master.hear(['call:alive', 'call:last'], (channel) =>
-          calls.push(channel),
-        );
-        await act();
-        await stop();
-        expect([calls, await line()]).toEqual([['call:alive'], ['alive', 'last']]);
-        await master.command('flushall');
-      }
-    });
-
-    test('a release wakes none where the first in the queue releases', async () => {
-      await arrange.foreign();
-      await position('me', 1);
-      await position('other', 2);
-      const calls: string[] = [];
-      const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
-      await rollback('them', 'me', 1);
-      await stop();
-      expect([calls, await line()]).toEqual([[], ['me', 'other']]);
-    });
-
-    test('a rollback keeps the position, a release gives it up', async () => {
-      await arrange.ours();
-      expect(await rollback('us', 'me', 5)).toBe(1);
-      expect([await ownership(), await line()]).toEqual([null, ['me']]);
-      expect(await rollback('us', 'me')).toBe(-1);
-      expect(await master.keys()).toEqual([]);
-    });
-  });
-
   test('numbers of sixteen digits are exact in all scripts', async () => {
     const count = 1_763_700_000_000_001;
     await master.command('set', 'n', String(count));
@@ -475,19 +235,289 @@ describe.each([
     expect(await master.get('n')).toBe(String(count + 3));
     expect(await acquire('us', 30_000, 90_000)).toEqual([1, count + 4]);
   });
+});
 
-  async function checkRaise(
-    ask: (...args: Words) => Promise<unknown>,
-    [before, count, fence, reply, value, leftMs, countAfter]: RaiseRow,
+async function checkRaise(
+  ask: (...args: Words) => Promise<unknown>,
+  [before, count, fence, reply, value, leftMs, countAfter]: RaiseRow,
+) {
+  await arrange[before]();
+  if (count !== null) await master.command('set', 'n', count);
+  expect(await ask('us', 30_000, 90_000, fence)).toEqual(reply);
+  expect(await ownership()).toBe(value);
+  expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
+  expect(await master.get('n')).toBe(countAfter === null ? null : String(countAfter));
+  if (value === 'us') expect(await pttl('n')).toEqual(about(90_000));
+}
+
+const h = '{k}:runs:history';
+const histories = [h, '{k}:facts:history', '{p}:names:history', '{p}:size:history'];
+const declared = [...keys, ...histories];
+const day = 86_400_000;
+const lines = async () => {
+  const entries = (await master.command('lrange', h, 0, -1)) as string[];
+  return entries.map((entry) => entry.replace(/^\d{13} /, ''));
+};
+
+/** A release with a line for the history. */
+function leavingWith(scripts: Scripts) {
+  const { release: noting } = scripts === plainScripts ? scriptsFor(true, true) : scripts;
+  const wordsFor = (line: string, keepMs: number) => [
+    'us',
+    keepMs,
+    '',
+    '',
+    ...alone,
+    line,
+    'call:',
+    '{p}',
+    64_000_000,
+    0,
+  ];
+  const leave = (line: string, keepMs = 0) => {
+    const named = line === '' ? keys : declared;
+    return master.command('eval', noting, named.length, ...named, ...wordsFor(line, keepMs));
+  };
+  /** The lock is released and the next in line called, whatever becomes of the line. */
+  async function releases(
+    as: (script: string, args: Words) => Promise<unknown> = (script, args) =>
+      master.command('eval', script, declared.length, ...declared, ...args),
   ) {
-    await arrange[before]();
-    if (count !== null) await master.command('set', 'n', count);
-    expect(await ask('us', 30_000, 90_000, fence)).toEqual(reply);
-    expect(await ownership()).toBe(value);
-    expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
-    expect(await master.get('n')).toBe(countAfter === null ? null : String(countAfter));
-    if (value === 'us') expect(await pttl('n')).toEqual(about(90_000));
+    await arrange.ours();
+    await master.command('zadd', 'q', 1, 'next');
+    await master.command('zadd', 'w', Date.now() - 1_000, 'next');
+    const calls: string[] = [];
+    const stop = await master.hear(['call:next'], (channel) => calls.push(channel));
+    const reply = await as(noting, wordsFor('line', 0));
+    await stop();
+    expect([reply, await ownership(), calls]).toEqual([1, null, ['call:next']]);
   }
+  return { leave, releases };
+}
+
+describe.each(texts)('%s: the line that a release leaves', (_, scripts) => {
+  const { release } = callsOf(scripts);
+  const { leave } = leavingWith(scripts);
+
+  test.each([
+    ['absent', 0, -1, null],
+    ['ours', 0, 1, null],
+    ['ours', 9_000, 1, 'us'],
+    ['foreign', 0, 0, 'them'],
+    ['eternal', 0, 0, 'them'],
+    ['hash', 0, 0, '{field: x}'],
+  ] as const)(
+    '%s, keep for %i ms -> %i, one line, for thirty days; then %j',
+    async (before, keepMs, reply, value) => {
+      await arrange[before]();
+      expect(await leave('{"a":1}', keepMs)).toBe(reply);
+      expect(await lines()).toEqual(['{"a":1}']);
+      expect(await pttl(h)).toEqual(about(30 * day));
+      expect(await ownership()).toBe(value);
+    },
+  );
+
+  test('none where there is none to leave', async () => {
+    await arrange.ours();
+    expect(await release('us', 0)).toBe(1);
+    expect(await master.keys()).toEqual([]);
+  });
+
+  test('twice where it is sent twice', async () => {
+    await arrange.ours();
+    expect([await leave('x'), await leave('x')]).toEqual([1, -1]);
+    expect(await lines()).toHaveLength(2);
+  });
+
+  test('the newest thousand are kept', async () => {
+    const script = "for i = 1, 1000 do redis.call('rpush', KEYS[1], string.rep('x', 300)) end";
+    await master.command('eval', script, 1, h);
+    await leave('newest');
+    const kept = await lines();
+    expect([kept.length, kept[0]]).toEqual([1_000, 'newest']);
+  });
+});
+
+describe.each(texts)('%s: a line that cannot be left', (_, scripts) => {
+  const { leave, releases } = leavingWith(scripts);
+
+  test('a key of another type in its place: released, and that key is as it was', async () => {
+    await master.command('set', h, 'theirs');
+    await releases();
+    expect([await master.get(h), await pttl(h)]).toEqual(['theirs', forever]);
+  });
+
+  test('a master out of memory: released, and nothing is added', async () => {
+    await arrange.ours();
+    await master.command('config', 'set', 'maxmemory', 1);
+    try {
+      expect(await leave('line')).toBe(1);
+    } finally {
+      await master.command('config', 'set', 'maxmemory', 0);
+    }
+    expect(await master.keys()).toEqual([]);
+  });
+
+  test.each([
+    ['the command', ['~*', '&*', '+@all', '-lpush']],
+    ['its time to live', ['~*', '&*', '+@all', '-pexpire']],
+  ])('no right to %s: released all the same', async (_what, rules) => {
+    await master.command('acl', 'setuser', 'few', 'reset', 'on', 'nopass', ...rules);
+    const client = new Redis({
+      path: master.url.slice('unix://'.length),
+      username: 'few',
+      password: 'any',
+    });
+    try {
+      await releases((script, args) => client.eval(script, declared.length, ...declared, ...args));
+    } finally {
+      client.disconnect();
+      await master.command('acl', 'deluser', 'few');
+    }
+  });
+});
+
+const line = () => master.command('zrange', 'q', 0, -1);
+const seen = async () => ((await master.command('zrange', 'w', 0, -1)) as string[]).sort();
+
+/** Their last sign of life was a second ago. */
+async function longAgo(...ids: string[]): Promise<void> {
+  const [seconds] = (await master.command('time')) as [string];
+  for (const id of ids) await master.command('zadd', 'w', (Number(seconds) - 1) * 1_000, id);
+}
+
+/** What waiters send. */
+function waitingWith(scripts: Scripts) {
+  const enter = (id: string, arrival: number, value = id) =>
+    acquiring(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
+  const position = async (id: string, arrival: number) =>
+    ((await enter(id, arrival)) as number[])[3];
+  const rollback = (value: string, id: string, arrival: number | string = '') =>
+    run(scripts.release, value, 0, id, arrival, ...alone, '', 'call:');
+  return { enter, position, rollback };
+}
+
+describe.each(texts)('%s: the queue', (_, scripts) => {
+  const { acquire } = callsOf(scripts);
+  const { enter, position, rollback } = waitingWith(scripts);
+
+  test('is by arrival, whichever asks first, and ties by id', async () => {
+    await arrange.foreign();
+    expect(await position('late', 30)).toBeLessThan(16_384);
+    expect(await position('early', 10)).toBeLessThan(16_384);
+    expect(await position('same-b', 20)).toBe(1);
+    expect(await position('same-a', 20)).toBe(1);
+    expect(await position('late', 30)).toBe(3);
+    expect(await line()).toEqual(['early', 'same-a', 'same-b', 'late']);
+    expect(await seen()).toEqual(['early', 'late', 'same-a', 'same-b']);
+  });
+
+  test('gives a free key to the first in the queue only, which leaves the queue', async () => {
+    await arrange.foreign();
+    await position('first', 1);
+    await position('second', 2);
+    await master.command('del', 'k');
+    expect(await position('second', 2)).toBe(1);
+    expect(await ownership()).toBe(null);
+    expect(await enter('first', 1)).toEqual([1, 0]);
+    expect(await line()).toEqual(['second']);
+    expect(await seen()).toEqual(['second']);
+  });
+
+  test('refuses those that do not wait, and keeps no position for them', async () => {
+    await arrange.foreign();
+    await position('first', 1);
+    await master.command('del', 'k');
+    expect(await acquire('us', 30_000, 0)).toEqual([0, '', 0, -1, ...refusedAt]);
+    expect(await line()).toEqual(['first']);
+  });
+
+  test('drops a waiter that gave no sign of life for three seconds', async () => {
+    await arrange.foreign();
+    await position('dead', 1);
+    await position('alive', 2);
+    const [seconds] = (await master.command('time')) as [string];
+    await master.command('zadd', 'w', (Number(seconds) - 4) * 1_000, 'dead');
+    expect(await position('alive', 2)).toBeLessThan(16_384);
+    expect([await line(), await seen()]).toEqual([['alive'], ['alive']]);
+  });
+
+  test('expires by itself', async () => {
+    await arrange.foreign();
+    await position('first', 1);
+    expect(await pttl('q')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
+    expect(await pttl('w')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
+  });
+
+  test('a rollback keeps the position, a release gives it up', async () => {
+    await arrange.ours();
+    expect(await rollback('us', 'me', 5)).toBe(1);
+    expect([await ownership(), await line()]).toEqual([null, ['me']]);
+    expect(await rollback('us', 'me')).toBe(-1);
+    expect(await master.keys()).toEqual([]);
+  });
+});
+
+describe.each(texts)('%s: which waiter is woken', (_, scripts) => {
+  const { acquire, release } = callsOf(scripts);
+  const { position, rollback } = waitingWith(scripts);
+
+  test.each([
+    ['a release', () => release('them', 0), 1],
+    ['a free key that another asks for', () => acquire('us', 30_000, 0), 1],
+    ['the release of a key that is kept', () => release('them', 5_000), 1],
+    ['the release of another', () => release('us', 0), 0],
+    ['a free key that is released once more', () => release('them', 0), 0],
+  ])('%s wakes the first in the queue, and no other', async (title, act, count) => {
+    await arrange.foreign();
+    await position('second', 2);
+    await position('first', 1);
+    if (title.startsWith('a free key')) await master.command('del', 'k');
+    await longAgo('first');
+    const calls: string[] = [];
+    const stop = await master.hear(['call:first', 'call:second'], (channel) => calls.push(channel));
+    await act();
+    await stop();
+    expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
+  });
+
+  test('does not wake again what has just asked', async () => {
+    await arrange.foreign();
+    await position('first', 1);
+    await master.command('del', 'k');
+    const calls: string[] = [];
+    const stop = await master.hear(['call:first'], (channel) => calls.push(channel));
+    await acquire('us', 30_000, 0);
+    await stop();
+    expect([calls, await line()]).toEqual([[], ['first']]);
+  });
+
+  test('passes over a waiter that does not listen, and wakes the next', async () => {
+    for (const act of [() => release('them', 0), () => position('last', 4)]) {
+      await arrange.foreign();
+      for (const [arrival, id] of ['dead', 'missing', 'alive', 'last'].entries())
+        await position(id, arrival);
+      await longAgo('dead', 'missing', 'alive');
+      if (act.toString().includes('position')) await master.command('del', 'k');
+      const calls: string[] = [];
+      const stop = await master.hear(['call:alive', 'call:last'], (channel) => calls.push(channel));
+      await act();
+      await stop();
+      expect([calls, await line()]).toEqual([['call:alive'], ['alive', 'last']]);
+      await master.command('flushall');
+    }
+  });
+
+  test('a release wakes none where the first in the queue releases', async () => {
+    await arrange.foreign();
+    await position('me', 1);
+    await position('other', 2);
+    const calls: string[] = [];
+    const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
+    await rollback('them', 'me', 1);
+    await stop();
+    expect([calls, await line()]).toEqual([[], ['me', 'other']]);
+  });
 });
 
 function about16Digits() {

@@ -107,7 +107,9 @@ describe('a kind that can never vote', () => {
     await link(one, three);
     expect(await acquireAt(one)).toEqual(asPeer);
   });
+});
 
+describe('a kind that is told before its vote counts', () => {
   // What redlock-run knows of it is from the documentation.
   test('an Active-Active database of Redis Enterprise, told before its vote counts', async () => {
     const server = info({ rlec_version: '7.4.2-54' });

@@ -99,10 +99,12 @@ async function arrange(state: string): Promise<void> {
 async function stateOf(): Promise<string> {
   const type = await master.command('type', 'k');
   const record = (await master.get(ownerKey)) ?? '';
-  if (type !== 'string') return type === 'none' ? (record === '' ? '-' : 'owner') : 'hash';
+  if (type === 'none') return record === '' ? '-' : 'owner';
+  if (type !== 'string') return 'hash';
   const text = (await master.get('k')) as string;
   const [time, value = ''] = record.split(' ');
-  const owner = time === text ? value : record === '' ? 'them' : 'moved';
+  const foreign = record === '' ? 'them' : 'moved';
+  const owner = time === text ? value : foreign;
   const leftMs = Number(await master.command('pttl', 'k'));
   if (text === 'word')
     return [owner, text, seconds(leftMs)]

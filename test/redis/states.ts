@@ -57,12 +57,8 @@ export function stateIn(
     const [slot, who] = String(member).split(' ');
     return [`${who}${slot === '0' ? '' : `@${slot}`} ${seconds(Number(members[index + 1]))}`];
   });
-  const held =
-    typeof value === 'string'
-      ? `${wordOf(value)} ${seconds(leftMs as number)}`
-      : type === 'none'
-        ? ''
-        : type;
+  const other = type === 'none' ? '' : type;
+  const held = typeof value === 'string' ? `${wordOf(value)} ${seconds(leftMs as number)}` : other;
   return (
     [held, beside.length > 0 ? `(${beside.join(', ')})` : '']
       .filter((text) => text !== '')

@@ -58,6 +58,13 @@ function serverBehind(
     observer.close();
     return answer;
   }
+  /** What the history has of this kind beside its lines, by what each fact is about. */
+  async function factsOf(resource: string, kind: 'run' | 'skip'): Promise<[string, string][]> {
+    const [, key] = historyKeysOf(prefix, resource);
+    const facts = Object.entries((await master.command('hgetall', key)) as Record<string, string>);
+    const ofKind = facts.filter(([name]) => name.startsWith(`${kind} `));
+    return ofKind.map(([name, fact]) => [name.slice(kind.length + 1), fact]);
+  }
   return {
     prefix,
     handle() {
@@ -106,13 +113,11 @@ function serverBehind(
     },
     async holders(resource) {
       if ((await master.get(keyOf(resource))) === null) return [];
-      const [seconds = 0, micros = 0] = ((await master.command('time')) as string[]).map(Number);
-      const least = `(${seconds * 1_000 + Math.floor(micros / 1_000)}`;
+      const living = [`(${await this.now()}`, '+inf'];
       const members = await master.command(
         'zrangebyscore',
         `{${keyOf(resource)}}:holders`,
-        least,
-        '+inf',
+        ...living,
       );
       return (members as string[]).map((member) => member.replace(/^0 /, '')).sort();
     },
@@ -134,20 +139,12 @@ function serverBehind(
       return lines.map((line) => line.replace(/^\d+ /, '')).reverse();
     },
     async starts(resource) {
-      const [, facts] = historyKeysOf(prefix, resource);
-      const known = Object.entries((await master.command('hgetall', facts)) as object);
-      const entries = known.flatMap(([name, fact]) =>
-        name.startsWith('run ') ? [[name.slice(4), String(fact).replace(/^\d+ /, '')]] : [],
-      );
-      return Object.fromEntries(entries);
+      const starts = await factsOf(resource, 'run');
+      return Object.fromEntries(starts.map(([run, fact]) => [run, fact.replace(/^\d+ /, '')]));
     },
     async skips(resource) {
-      const [, facts] = historyKeysOf(prefix, resource);
-      const known = Object.entries((await master.command('hgetall', facts)) as object);
-      const entries = known.flatMap(([name, fact]) =>
-        name.startsWith('skip ') ? [[name.slice(5), Number.parseInt(fact, 10)]] : [],
-      );
-      return Object.fromEntries(entries);
+      const skips = await factsOf(resource, 'skip');
+      return Object.fromEntries(skips.map(([host, fact]) => [host, Number.parseInt(fact, 10)]));
     },
     freeze: () => master.freeze(),
     thaw: async () => master.thaw(),

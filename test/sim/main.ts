@@ -20,11 +20,12 @@ if ('text' in wanted) {
   process[wanted.exitCode === 0 ? 'stdout' : 'stderr'].write(wanted.text);
   process.exitCode = wanted.exitCode;
 } else {
-  process.exitCode = await (wanted.mutants
-    ? printMutants()
-    : wanted.pictures
-      ? drawAll()
-      : runWorlds(wanted));
+  process.exitCode = await workOf(wanted);
+}
+
+function workOf(wanted: Wanted): Promise<number> {
+  if (wanted.mutants) return printMutants();
+  return wanted.pictures ? drawAll() : runWorlds(wanted);
 }
 
 async function runWorlds(wanted: Wanted): Promise<number> {

@@ -342,7 +342,7 @@ describe('clocks', () => {
   });
 });
 
-describe('found by the simulator', () => {
+describe('found by the simulator: what comes late', () => {
   it('the late rollback of an attempt does not remove the value of a later one', async () => {
     const stage = new Stage();
     const actor = stage.actor('a');
@@ -358,79 +358,6 @@ describe('found by the simulator', () => {
     await stage.pass(3_000);
     expect(acquisition.value).toMatchObject({ kind: 'acquired' });
     expect(stage.findings).toEqual([]);
-  });
-
-  it('a winner that one master has refused keeps no position in its queue', async () => {
-    const stage = new Stage();
-    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
-    const winner = stage.program('winner', { waitMs: 60_000 });
-    await stage.pass(100);
-    each(stage.servers.slice(1), ({ redis }) => redis.put(key, null));
-    for (let count = 0; stage.witness.holdings.size === 0 && count < 200; count += 1)
-      await stage.pass(10);
-    await stage.pass(10);
-    expect(stage.witness.holdings.size).toBe(1);
-    expect(winner.finished).toBeNull();
-    expect(stage.server(0).redis.get(key)).toBe('another');
-    expect(stage.server(0).redis.waits('winner')).toBe(false);
-  });
-
-  it('a poll that is refused is one script on each master', async () => {
-    const stage = new Stage();
-    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
-    const { record } = stage.program('waiter', { waitMs: 60_000 });
-    await stage.pass(1_000);
-    const counts = () => record.endpoints.map(({ scriptCount }) => scriptCount);
-    const before = counts();
-    await stage.pass(10_000);
-    for (const [index, count] of counts().entries()) {
-      expect(count - (before[index] ?? 0)).toBeGreaterThanOrEqual(9);
-      expect(count - (before[index] ?? 0)).toBeLessThanOrEqual(12);
-    }
-  });
-
-  it('a poll waits for a frozen master once', async () => {
-    const stage = new Stage({ masterTimeoutMs: 800 });
-    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
-    const { record } = stage.program('waiter', { waitMs: 60_000 });
-    await stage.pass(3_000);
-    stage.server(2).freeze();
-    await stage.pass(2_000);
-    const countOfFirst = () => record.endpoints[0]?.scriptCount ?? 0;
-    const before = countOfFirst();
-    await stage.pass(10_000);
-    expect(countOfFirst() - before).toBeGreaterThanOrEqual(9);
-  });
-
-  it('slots held by a bare quorum each: the first waiter asks less and less often', async () => {
-    const stage = new Stage();
-    const put = (index: number, slot: number) => {
-      const sharing = { kind: 'slots', slotCount: 2, slot } as const;
-      const value = `holder ${slot}`;
-      const wish = { resources: [resource], ttlMs: 60_000, isFenced: false, waiter: null };
-      const claim = { ...alone, ...wish, token: 'holder', value, sharing };
-      const { script, keys, args } = redlockCalls.toRepair(claim, null, prefix);
-      stage.server(index).redis.run(script, 'repair', keys, args);
-    };
-    for (const [index, slot] of [
-      [0, 1],
-      [1, 1],
-      [0, 2],
-      [2, 2],
-    ] as const)
-      put(index, slot);
-    const wish = {
-      resources: [resource],
-      form: 'slots',
-      slotCount: 2,
-      preemptible: 'never',
-    } as const;
-    const { record } = stage.program('waiter', { wish, waitMs: 60_000 });
-    await stage.pass(10_000);
-    const counts = record.endpoints.map(({ scriptCount }) => scriptCount);
-    // Two slots and their rollback, eight times in the first second, then once a second.
-    expect(Math.max(...counts)).toBeLessThan(70);
-    expect(Math.min(...counts)).toBeGreaterThan(10);
   });
 
   it('a connection given up while its lease is held carries no release behind', async () => {
@@ -511,5 +438,80 @@ describe('found by the simulator', () => {
     await stage.pass(3_000);
     await run('f');
     expect(stage.findings.map(({ property }) => property)).toEqual(['fence']);
+  });
+});
+
+describe('found by the simulator: what a waiter asks and leaves', () => {
+  it('a winner that one master has refused keeps no position in its queue', async () => {
+    const stage = new Stage();
+    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
+    const winner = stage.program('winner', { waitMs: 60_000 });
+    await stage.pass(100);
+    each(stage.servers.slice(1), ({ redis }) => redis.put(key, null));
+    for (let count = 0; stage.witness.holdings.size === 0 && count < 200; count += 1)
+      await stage.pass(10);
+    await stage.pass(10);
+    expect(stage.witness.holdings.size).toBe(1);
+    expect(winner.finished).toBeNull();
+    expect(stage.server(0).redis.get(key)).toBe('another');
+    expect(stage.server(0).redis.waits('winner')).toBe(false);
+  });
+
+  it('a poll that is refused is one script on each master', async () => {
+    const stage = new Stage();
+    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
+    const { record } = stage.program('waiter', { waitMs: 60_000 });
+    await stage.pass(1_000);
+    const counts = () => record.endpoints.map(({ scriptCount }) => scriptCount);
+    const before = counts();
+    await stage.pass(10_000);
+    for (const [index, count] of counts().entries()) {
+      expect(count - (before[index] ?? 0)).toBeGreaterThanOrEqual(9);
+      expect(count - (before[index] ?? 0)).toBeLessThanOrEqual(12);
+    }
+  });
+
+  it('a poll waits for a frozen master once', async () => {
+    const stage = new Stage({ masterTimeoutMs: 800 });
+    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
+    const { record } = stage.program('waiter', { waitMs: 60_000 });
+    await stage.pass(3_000);
+    stage.server(2).freeze();
+    await stage.pass(2_000);
+    const countOfFirst = () => record.endpoints[0]?.scriptCount ?? 0;
+    const before = countOfFirst();
+    await stage.pass(10_000);
+    expect(countOfFirst() - before).toBeGreaterThanOrEqual(9);
+  });
+
+  it('slots held by a bare quorum each: the first waiter asks less and less often', async () => {
+    const stage = new Stage();
+    const put = (index: number, slot: number) => {
+      const sharing = { kind: 'slots', slotCount: 2, slot } as const;
+      const value = `holder ${slot}`;
+      const wish = { resources: [resource], ttlMs: 60_000, isFenced: false, waiter: null };
+      const claim = { ...alone, ...wish, token: 'holder', value, sharing };
+      const { script, keys, args } = redlockCalls.toRepair(claim, null, prefix);
+      stage.server(index).redis.run(script, 'repair', keys, args);
+    };
+    for (const [index, slot] of [
+      [0, 1],
+      [1, 1],
+      [0, 2],
+      [2, 2],
+    ] as const)
+      put(index, slot);
+    const wish = {
+      resources: [resource],
+      form: 'slots',
+      slotCount: 2,
+      preemptible: 'never',
+    } as const;
+    const { record } = stage.program('waiter', { wish, waitMs: 60_000 });
+    await stage.pass(10_000);
+    const counts = record.endpoints.map(({ scriptCount }) => scriptCount);
+    // Two slots and their rollback, eight times in the first second, then once a second.
+    expect(Math.max(...counts)).toBeLessThan(70);
+    expect(Math.min(...counts)).toBeGreaterThan(10);
   });
 });

@@ -43,6 +43,8 @@ export interface Wishes {
 }
 
 const prefix = 'lock:';
+/** How far apart the times of day of two clients may be. */
+const clientSpreadMs = 120_000;
 /** How much more seldom runs start when the trouble is over, and when at the latest. */
 const calmThink = { factor: 10, mostMs: 2_000 };
 /** How late something may still be under way when everything has ended. */
@@ -73,14 +75,14 @@ export async function simulate(
     ...changes,
   };
   const random = world.random.stream('clocks');
-  const rate = (drift: number) => 1 + random.between(-drift, drift);
+  const clockOf = (drift: number, spreadMs: number) => ({
+    rate: 1 + random.between(-drift, drift),
+    wallOffsetMs: random.between(-spreadMs / 2, spreadMs / 2),
+  });
   const network = new Network(world, options);
   const serverCount = options.isListedTwice ? options.masterCount - 1 : options.masterCount;
   const servers = Array.from({ length: serverCount }, (_, index) => {
-    const clock = {
-      rate: rate(options.masterDrift),
-      wallOffsetMs: random.between(-options.wallSpreadMs / 2, options.wallSpreadMs / 2),
-    };
+    const clock = clockOf(options.masterDrift, options.wallSpreadMs);
     const redis = new SimRedis(world, clock, prefix);
     const { isDurable, isListedTwice: hidesInfo } = options;
     if (isGrowing(options) && index >= firstCount) redis.mark = null;
@@ -91,13 +93,11 @@ export async function simulate(
     });
   });
   const listed = options.isListedTwice ? [...servers, servers[0] as SimServer] : servers;
-  const machines = Array.from({ length: options.contenderCount }, (_, index) => {
-    const clock = {
-      rate: rate(options.clientDrift),
-      wallOffsetMs: random.between(-60_000, 60_000),
-    };
-    return new Machine(world, `c${index + 1}`, clock);
-  });
+  const machineOf = (name: string) =>
+    new Machine(world, name, clockOf(options.clientDrift, clientSpreadMs));
+  const machines = Array.from({ length: options.contenderCount }, (_, index) =>
+    machineOf(`c${index + 1}`),
+  );
   const witness = new Witness(world, servers, prefix, options);
   const rosters = new Rosters(witness, machines, options);
   witness.rosters = rosters;
@@ -127,17 +127,10 @@ export async function simulate(
   ];
   for (const machine of shellMachines) new Shell(machine, crowd);
   for (const machine of others) new Contender(machine, crowd);
-  const person = (name: string) => {
-    const clock = {
-      rate: rate(options.clientDrift),
-      wallOffsetMs: random.between(-60_000, 60_000),
-    };
-    return new Machine(world, name, clock);
-  };
   for (let number = 1; number <= options.freezerCount; number += 1)
-    new Freezer(person(`p${number}`), crowd);
+    new Freezer(machineOf(`p${number}`), crowd);
   for (let number = 1; number <= options.stopperCount; number += 1)
-    new Stopper(person(`s${number}`), crowd);
+    new Stopper(machineOf(`s${number}`), crowd);
   for (let number = 1; number <= options.foreignCount; number += 1)
     new ForeignClient(`f${number}`, crowd);
   const weather = new Weather(

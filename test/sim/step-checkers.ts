@@ -55,8 +55,8 @@ export const stepCheckers = {
       if (!wasGone && tickets.isShown(handle))
         return `${handle.value} is told to be released, and a quorum shows it`;
     }
-    const value =
-      fact.kind === 'answered' ? fact.handle.value : fact.kind === 'key-changed' ? fact.by : null;
+    const changedBy = fact.kind === 'key-changed' ? fact.by : null;
+    const value = fact.kind === 'answered' ? fact.handle.value : changedBy;
     if (value === null || !tickets.releasedAt.has(value) || !witness.isCalm || witness.isDeadly)
       return null;
     const count = tickets.countOf(value);

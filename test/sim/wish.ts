@@ -30,11 +30,7 @@ export function drawWish(options: Options, random: Random): Wish {
   const isPlain =
     nameCount + slotCount === 2 && readerChance + supersedeChance + replaceChance === 0;
   if (isPlain) return wish;
-  const preemptible = random.chance(replaceChance)
-    ? 'replace'
-    : random.chance(supersedeChance)
-      ? 'supersede'
-      : 'never';
+  const preemptible = drawPreemptible(random, options);
   const isReader = random.chance(readerChance);
   if (slotCount > 1 && !isReader && !random.chance(otherSlotsChance / 2)) {
     return {
@@ -49,6 +45,11 @@ export function drawWish(options: Options, random: Random): Wish {
     resources.add(`r${random.integer(1, resourceCount)}`);
   const shuffled = [...resources].sort(() => random.between(-1, 1));
   return { ...wish, resources: shuffled, form: isReader ? 'shared' : 'exclusive', preemptible };
+}
+
+function drawPreemptible(random: Random, options: Options): Preemptible {
+  if (random.chance(options.replaceChance)) return 'replace';
+  return random.chance(options.supersedeChance) ? 'supersede' : 'never';
 }
 
 type Held = Pick<Claim, 'resources' | 'sharing'>;

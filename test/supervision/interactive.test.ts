@@ -24,8 +24,8 @@ const trapAll = 'for s in INT TERM HUP; do trap "echo got $s" $s; done';
 const counts = `bash -c '${trapAll}; echo ready; while :; do sleep 0.2; done'`;
 const timesOf = (pattern: RegExp, screen: string) => [...screen.matchAll(pattern)].length;
 
-describe.skipIf(obstacle !== null)('at a terminal', () => {
-  it.concurrent.each([
+describe.skipIf(obstacle !== null).concurrent('keys at a terminal', () => {
+  it.each([
     ['in front', ''],
     ['in a session of its own', '--no-foreground'],
   ])(
@@ -52,7 +52,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     },
   );
 
-  it.concurrent('Ctrl-C stops a loop of the shell, as without redlock-run', async () => {
+  it('Ctrl-C stops a loop of the shell, as without redlock-run', async () => {
     const terminal = await openTerminal();
     await terminal.type(
       'for i in 1 2 3; do rl $JOB -- sh -c "echo ready; exec sleep 100"; echo "went on"; done',
@@ -64,7 +64,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     expect(timesOf(/^ready/gm, screen)).toBe(1);
   });
 
-  it.concurrent('Ctrl-C while it waits ends it at once', async () => {
+  it('Ctrl-C while it waits ends it at once', async () => {
     const terminal = await openTerminal();
     await terminal.type('rl $JOB -- sh -c "echo ready; exec sleep 100" &');
     await terminal.shows(/ready$/m);
@@ -75,7 +75,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     await terminal.shows(/^code 130/m);
   });
 
-  it.concurrent.each([
+  it.each([
     ['in front', ''],
     ['in a session of its own', '--no-foreground'],
   ])('Ctrl-Z stops a command %s and us, and fg goes on', async (_title, flag) => {
@@ -101,7 +101,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     await terminal.shows(/^over/m);
   });
 
-  it.concurrent('Ctrl-Z for longer than the lock lasts ends the command; fg says so', async () => {
+  it('Ctrl-Z for longer than the lock lasts ends the command; fg says so', async () => {
     const terminal = await openTerminal();
     await terminal.type('rl --ttl 5s -k 200ms $JOB -- sh -c "echo ready; exec sleep 100"');
     await terminal.shows(/^ready/m);
@@ -117,8 +117,10 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     expect(screen, screen).toMatch(/^code 79/m);
     expect(screen).toMatch(/redlock-run: lost: "\w+": suspended/);
   });
+});
 
-  it.concurrent('less shows, scrolls, survives Ctrl-C and restores the terminal', async () => {
+describe.skipIf(obstacle !== null).concurrent('at a terminal', () => {
+  it('less shows, scrolls, survives Ctrl-C and restores the terminal', async () => {
     const terminal = await openTerminal();
     const file = join(terminal.folder, 'text');
     writeFileSync(
@@ -138,7 +140,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     await terminal.shows(/^is:icanon/m);
   });
 
-  it.concurrent('/dev/tty and job control work although stdin is a pipe', async () => {
+  it('/dev/tty and job control work although stdin is a pipe', async () => {
     const terminal = await openTerminal();
     await terminal.type(
       `echo piped | rl $JOB -- sh -c 'read a; echo "ask"; read b </dev/tty; echo "$a and $b"'`,
@@ -154,7 +156,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     await terminal.shows(/^code 3/m);
   });
 
-  it.concurrent('a neighbour in the pipe survives when the run is killed', async () => {
+  it('a neighbour in the pipe survives when the run is killed', async () => {
     const terminal = await openTerminal();
     await terminal.type(
       "rl -k 300ms $JOB -- sh -c 'echo ready; exec sleep 100' | " +
@@ -172,7 +174,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     expect(left).toEqual([]);
   });
 
-  it.concurrent('with --isolate, Ctrl-C and /dev/tty are as without', async () => {
+  it('with --isolate, Ctrl-C and /dev/tty are as without', async () => {
     const terminal = await openTerminal();
     await terminal.type(
       `rl --isolate $JOB -- sh -c 'read b </dev/tty; echo "got $b"; exec sleep 100'`,

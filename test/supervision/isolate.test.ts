@@ -23,7 +23,7 @@ const obstacle = obstacleTo(isRoot ? namespaces : [...namespaces, '--user', '--m
 if (obstacle !== null) process.stderr.write(`  SKIPPED: --isolate: ${obstacle}\n`);
 const isolated = [...patient, '--isolate'];
 
-describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
+describe.skipIf(obstacle !== null).concurrent('processes of an isolated command', () => {
   it.concurrent.each([
     ['SIGKILL of redlock-run', 'SIGKILL'],
     ['SIGTERM of redlock-run', 'SIGTERM'],
@@ -62,7 +62,9 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     await job.witness.looks();
     expect(job.witness.alive).toEqual([]);
   });
+});
 
+describe.skipIf(obstacle !== null).concurrent('a command that does not notice it', () => {
   it.concurrent.each([
     ['an exit code', ['sh', '-c', 'exit 7'], { code: 7, signal: null }],
     ['death by SIGKILL', ['sh', '-c', 'kill -9 $$'], { code: 137, signal: null }],

@@ -9,20 +9,19 @@ import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const local = ['--local'];
 const pem = (name: string) => readFileSync(pemFile(name), 'utf8');
+const files = {
+  'work/pw': 'from-file\n',
+  'work/crlf': 'two\n\r\n',
+  'work/empty': '\n',
+  'work/ca': pem('ca.pem'),
+  'work/cert': pem('client.pem'),
+  'work/key': pem('client.key'),
+  'work/other': pem('server.key'),
+  'work/garbage': '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n',
+};
+const first = async (scene: Scene) => (await settle({ ...scene, files })).masters[0];
 
 describe('logins', () => {
-  const files = {
-    'work/pw': 'from-file\n',
-    'work/crlf': 'two\n\r\n',
-    'work/empty': '\n',
-    'work/ca': pem('ca.pem'),
-    'work/cert': pem('client.pem'),
-    'work/key': pem('client.key'),
-    'work/other': pem('server.key'),
-    'work/garbage': '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n',
-  };
-  const first = async (scene: Scene) => (await settle({ ...scene, files })).masters[0];
-
   test.each<[string, Scene, object]>([
     ['url', { file: 'masters: ["redis://u:p@a"]' }, { username: 'u', password: 'p' }],
     [
@@ -86,7 +85,9 @@ describe('logins', () => {
       { tls: { ca: pem('ca.pem'), servername: 'n' } },
     ],
   ])('%s', async (_, scene, expected) => expect(await first(scene)).toMatchObject(expected));
+});
 
+describe('where logins come from', () => {
   it('are absent unless given', async () => {
     const address = { name: 'redis://a:6379', host: 'a', port: 6379, db: 0 };
     expect(await first({ file: 'masters: [a]' })).toEqual(address);
@@ -154,7 +155,9 @@ describe('logins', () => {
   it('are not read for local masters', async () => {
     expect((await settle({ flags: local, file: 'passwordFile: missing' })).local).toBe(true);
   });
+});
 
+describe('logins that will not do', () => {
   test.each<[string, Scene, string]>([
     [
       'a missing file',

@@ -6,11 +6,10 @@ import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const local = ['--local'];
 const three = 'redis://a,redis://b,redis://c';
+const file = 'masters: [redis://f1, redis://f2, redis://f3]';
+const names = (settings: Settings) => settings.masters.map((master) => master.name);
 
 describe('masters', () => {
-  const names = (settings: Settings) => settings.masters.map((master) => master.name);
-  const file = 'masters: [redis://f1, redis://f2, redis://f3]';
-
   test.each<[string, Scene, string[], RegExp]>([
     [
       'the file',
@@ -94,7 +93,9 @@ describe('masters', () => {
       `${root}/work/deep/e`,
     );
   });
+});
 
+describe('masters that will not do', () => {
   test.each<[string, Scene, number, string]>([
     [
       'none',

@@ -239,7 +239,8 @@ describe('signals while the child runs', () => {
     for (const row of signalTable) {
       const { names, running, endsWait, isRaisedAgain, isIgnoredByGuard } = row;
       const waiting = endsWait ? 'ends the wait' : '-';
-      const end = isRaisedAgain ? 'dies of it' : endsWait ? '128 + n' : '-';
+      const status = endsWait ? '128 + n' : '-';
+      const end = isRaisedAgain ? 'dies of it' : status;
       const guard = isIgnoredByGuard ? 'ignored' : 'default';
       const cells = [names.join(', '), waiting, running, end, guard];
       expect(shown).toContain(`| ${cells.join(' | ')} |\n`);
