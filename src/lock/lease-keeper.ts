@@ -158,7 +158,7 @@ export class LeaseKeeper {
 
   /**
    * A holder that may be replaced subscribes to the wake-ups of waiters that want that. A wake-up
-   * makes it extend at once, and the replies say which waiter it is. It is reported once.
+   * makes it extend at once, and the replies say which waiter it is.
    */
   async #keepExtending(): Promise<void> {
     const { redlock, clock, onReplaced, onLost } = this.#parts;

@@ -23,7 +23,7 @@ export interface Child {
   readonly exited: Promise<Ended>;
   /** Passes a signal on to the command, and to its group where it leads one. */
   relay(signal: Signal): void;
-  /** Sends a signal to every process that is alive. */
+  /** Sends a signal to every process, once each; SIGKILL where there is no time for another. */
   stop(signal: Signal): void;
   /** Sends SIGKILL to every process until none is left; resolves with the unkillable ones. */
   kill(): Promise<readonly number[]>;

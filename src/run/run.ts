@@ -191,7 +191,7 @@ export class Run {
     this.#report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
     // The command ended after validity, or the guard ended it while this process was suspended.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
-    const isOutlived = leftCount === 0 && this.#isOutlivedAt(exitedAt);
+    const isOutlived = leftCount === 0 && this.#endOutlived(exitedAt);
     if (!isOutlived && isByGuard) this.post({ kind: 'lost', reason: 'suspended' });
     this.post({ kind: 'child-exited', exit });
   }
@@ -241,12 +241,12 @@ export class Run {
 
   /** `wereAlive`: processes were there until now. */
   #swept(unkillable: readonly number[], wereAlive: boolean): void {
-    if (wereAlive) this.#isOutlivedAt(this.#now());
+    if (wereAlive) this.#endOutlived(this.#now());
     this.post({ kind: 'swept', unkillable });
   }
 
-  /** Whether validity was over at this instant, when processes were alive: that is a loss. */
-  #isOutlivedAt(instant: number): boolean {
+  /** Posts a loss if validity was over at this instant, with processes alive; returns whether. */
+  #endOutlived(instant: number): boolean {
     const isOutlived = instant >= this.#confirmed.validUntil;
     if (isOutlived) this.post({ kind: 'lost', reason: 'suspended', isOutlived });
     return isOutlived;

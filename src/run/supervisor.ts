@@ -1,7 +1,7 @@
 // The decisions of one run, as a pure function: (state, event) -> (state, actions). It does nothing
 // itself (run.ts acts). Events may come in any order, even late ones from a phase that is over.
-// *Invariant:* the first cause of the end wins, with one exception: a lock that was lost while the
-// child was alive overrides every other cause, even when that is noticed later.
+// *Invariant:* the first cause of the end wins, with one exception: a lock that was taken, that
+// expired or that the child outlived overrides every other cause, even when it is noticed later.
 
 import type { Person } from '../lock/people.ts';
 import type { LossReason } from '../lock/types.ts';

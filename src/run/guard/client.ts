@@ -2,7 +2,8 @@
 // command. Until then one that dies or does not confirm its deadline in time is replaced; after the
 // start there is this guard and no other: see guarded-command.ts. redlock-run is a child subreaper
 // itself, so it inherits the processes of a dead guard.
-// *Invariant:* a command is started only by a guard that has confirmed the deadline of this lease.
+// *Invariant:* a command is started only by a guard that has read the deadline of this lease before
+// the start, and only while that deadline has not passed.
 
 import assert from 'node:assert/strict';
 import { sleepAwake } from '../../lock/awake.ts';

@@ -67,7 +67,7 @@ export class GuardedCommand implements Child {
   #hasExited = false;
   /** The last deadlines that the guard has confirmed. */
   #confirmed: Deadlines | null = null;
-  /** Whether the guard is lost: the tree is ours to end. */
+  /** Whether the guard is asked no more: it is lost and the tree is ours, or the run is over. */
   #isLeft = false;
   #how: GuardEnd = 'died';
   /** Whether the stop signal was sent from here, where it is known now which process had it. */
