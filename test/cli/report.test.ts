@@ -152,9 +152,10 @@ test('a master that does not answer is silent, as one that was not asked', async
 
 test('written whenever the path is right, over an earlier report', async () => {
   const file = reportFile();
-  const of = async (args: string[], env: Record<string, string> = {}) => {
+  const of = async (given: string[], env: Record<string, string> = {}) => {
     writeFileSync(file, 'old');
-    const { code } = await run(['--report', file, ...args, 'name', '--', 'true'], { env });
+    const args = ['--report', file, ...given, 'name', '--', process.execPath];
+    const { code } = await run(args, { env });
     const { outcome, status, name } = parse(file);
     return [code, outcome, status, name];
   };
