@@ -137,6 +137,7 @@ export default defineConfig({
             suite('mutants', {
               ...simulated,
               include: computing,
+              globalSetup: ['test/sim/built-mutants.ts'],
               testTimeout: generous(300_000),
             }),
           ]

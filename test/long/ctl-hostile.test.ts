@@ -2,8 +2,8 @@
 // there is no quorum. Nothing that a server says acts on a terminal or goes on for ever.
 
 import { beforeEach, describe, expect, test } from 'vitest';
-import { environmentFor, useMasters } from '../cli/rig.ts';
-import { newValue } from '../ctl/rig.ts';
+import { useMasters } from '../cli/rig.ts';
+import { ctl as called, newValue, startedCtl } from '../ctl/rig.ts';
 import {
   behind,
   bulk,
@@ -16,7 +16,7 @@ import {
   strangeReplies,
 } from '../servers/hostile-master.ts';
 import { generous } from '../servers/patience.ts';
-import { type CliResult, type CliRun, startCli } from '../servers/run-cli.ts';
+import type { CliResult } from '../servers/run-cli.ts';
 
 const { masters } = useMasters(2);
 const key = 'redlock:deploy';
@@ -29,10 +29,7 @@ beforeEach(async () => {
 
 type Place = { readonly url: string };
 
-function startCtl(those: readonly Place[], args: readonly string[]): CliRun {
-  return startCli(args, { program: 'redlockctl', env: environmentFor(those), timeoutMs: 60_000 });
-}
-const ctl = (those: readonly Place[], ...args: string[]) => startCtl(those, args).result;
+const ctl = (those: readonly Place[], ...args: string[]) => called(those, args);
 const json = ({ stdout }: CliResult) => JSON.parse(stdout);
 
 /** The characters that act on a terminal, without line breaks. */
@@ -140,13 +137,14 @@ test.each(Object.entries(strangeReplies))(
 
 test('a master that answers nonsense is named, and its vote is a failed one', async () => {
   const hostile = await startHostile(behind(() => '+OK\r\n'));
-  const [lock] = json(await ctl([hostile, ...masters], 'status', 'deploy', '--json')).locks;
+  const those = [hostile, ...masters];
+  const [lock] = json(await startedCtl(those, ['status', 'deploy', '--json'])).locks;
   expect(lock).toMatchObject({
     state: 'held',
     votes: [{ vote: 'failed' }, { vote: 'held' }, { vote: 'held' }],
   });
   expect(lock.votes[0].failure.message).toMatch(/^unexpected reply: /);
-  const { stderr } = await ctl([hostile, ...masters], 'list');
+  const { stderr } = await startedCtl(those, ['list']);
   expect(stderr).toMatch(`redlockctl: ${hostile.url}: unexpected reply: `);
 });
 

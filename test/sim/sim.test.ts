@@ -9,7 +9,14 @@ import type { Property } from './checkers.ts';
 import { unfairnessOf } from './fairness.ts';
 import { checkout } from './mutant-build.ts';
 import { draw, stories } from './pictures.ts';
-import { fairNames, hostileNames, hostileProfiles, optionsFor, type Profile } from './profiles.ts';
+import {
+  fairNames,
+  type HostileProfile,
+  hostileNames,
+  hostileProfiles,
+  optionsFor,
+  type Profile,
+} from './profiles.ts';
 import { Random } from './random.ts';
 import { simulate } from './simulate.ts';
 
@@ -23,6 +30,14 @@ const more: Partial<Record<Profile, readonly number[]>> = {
   'stop-requests': [5],
 };
 const seedsOf = (profile: Profile) => [...seeds, ...(more[profile] ?? [])];
+/** Seeds with which a checker fired in a hostile world, where few do: played first. */
+const known: Partial<Record<HostileProfile, number>> = {
+  'restarts-empty-without-grace': 18,
+  'three-to-five-at-once': 19,
+  'slots-and-memory-lost': 5,
+};
+
+const firstSeeds = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 const silent = process.listeners('warning');
 beforeAll(() => {
@@ -132,7 +147,8 @@ describe('in a hostile world one fires', () => {
     const { fires }: { fires: readonly Property[] } = hostileProfiles[profile];
     const found = new Set<string>();
     const hasFired = () => fires.some((property) => found.has(property));
-    for (let seed = 1; seed <= 25 && !hasFired(); seed += 1) {
+    for (const seed of new Set([known[profile] ?? 1, ...firstSeeds(25)])) {
+      if (hasFired()) break;
       const { findings } = await simulate(profile, seed, { until: fires });
       for (const { property } of findings) found.add(property);
     }
@@ -141,8 +157,8 @@ describe('in a hostile world one fires', () => {
 });
 
 describe('what is fair', () => {
-  const drawn = Array.from({ length: 20 }, (_, index) => index + 1);
-  const options = (profile: Profile) => drawn.map((seed) => optionsFor(profile, new Random(seed)));
+  const options = (profile: Profile) =>
+    firstSeeds(20).map((seed) => optionsFor(profile, new Random(seed)));
 
   it.each(fairNames)('%s is, whatever the seed', (profile) => {
     expect(options(profile).flatMap(unfairnessOf)).toEqual([]);
