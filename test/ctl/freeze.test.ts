@@ -133,7 +133,13 @@ describe('a freeze', () => {
 
   test('without a quorum nothing is left: 69', async () => {
     for (const master of all().slice(1)) master.freeze();
-    expect((await freeze()).code).toBe(69);
+    const { code, stderr } = await freeze();
+    expect({ code, stderr }).toEqual({
+      code: 69,
+      stderr: expect.stringMatching(
+        / \(try again, or thaw it when they answer: some may show it\)\n$/,
+      ),
+    });
     for (const master of masters) master.thaw();
     await expect.poll(() => valuesOf(freezeKey)).toEqual([null, null, null]);
   });
@@ -163,6 +169,35 @@ describe('thaw', () => {
       code: 0,
       json: { outcome: 'free', token: null },
     });
+  });
+
+  test('a master that does not answer: named, with what may be left there', async () => {
+    await freeze();
+    const [value] = await valuesOf(freezeKey);
+    const [, , third] = all();
+    third.freeze();
+    const left = (what: string) => {
+      const master = third.url.replaceAll('/', '\\/');
+      const advice = 'redlockctl thaw "deploy" again when it answers';
+      const failure = `${master}: no answer within \\d+ ms`;
+      return new RegExp(`${what}; a freeze may be left .*: ${failure} \\(${advice}\\)\\n$`);
+    };
+    const first = await ctl(masters, ['thaw', 'deploy']);
+    expect(first).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(left('on 2 of 3 masters')),
+    });
+    const again = await answerOf(masters, ['thaw', 'deploy']);
+    expect(again.text).toMatch(left('nothing to thaw'));
+    expect(again).toMatchObject({ code: 0, json: { outcome: 'free', failed: [third.url] } });
+    third.thaw();
+    // It carries out now what it was sent; as if that had been lost, the freeze stands there again.
+    await expect.poll(() => third.get(freezeKey)).toBeNull();
+    await third.command('set', freezeKey, value ?? '');
+    expect((await rig.run(['-n', 'deploy', '--', 'echo', 'ran'])).stdout).toBe('ran\n');
+    const { stdout } = await ctl(masters, ['thaw', 'deploy', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'thawed', failed: [] });
+    expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
   });
 
   test('no quorum: 69', async () => {

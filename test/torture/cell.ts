@@ -151,6 +151,7 @@ class Cell {
       environment: environmentIn(this.#place.cache, this.#place.masters),
       peopleCount: 0,
       frozen: [],
+      freezing: new Set(),
       accuse: (finding) => this.#findings.push(finding),
     };
   }

@@ -33,6 +33,8 @@ export interface Stage {
   /** The people that use redlockctl now. */
   peopleCount: number;
   readonly frozen: Frozen[];
+  /** The locks that a person is freezing or thawing: another one would thaw them too early. */
+  readonly freezing: Set<string>;
   readonly accuse: (finding: Finding) => void;
 }
 

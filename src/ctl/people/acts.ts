@@ -12,7 +12,10 @@ import { holdingsOf } from '../holdings.ts';
 import { holdingsByToken, type LockState, type MasterReport } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
 
-/** taken: another freeze stands there. In both of the latter nothing of ours is left. */
+/**
+ * taken: another freeze stands there. In both of the latter nothing of ours is left, but perhaps
+ * on the masters that fail in `query` then.
+ */
 export type Frozen =
   | { readonly kind: 'frozen'; readonly count: number }
   | { readonly kind: 'taken' }
@@ -43,7 +46,10 @@ export type Thawed =
   | { readonly kind: 'thawed'; readonly count: number; readonly values: readonly string[] }
   | { readonly kind: 'free' | 'changed' | 'no-quorum' };
 
-/** Removes exactly the freezes that it has read. `lineFor`: for the history. */
+/**
+ * Removes exactly the freezes that it has read; perhaps not on the masters that fail in `query`
+ * then. `lineFor`: for the history.
+ */
 export async function thawLock(
   query: MasterQuery,
   name: string,
@@ -55,8 +61,8 @@ export async function thawLock(
   const values = [...new Set(seen.filter((one) => typeof one === 'string'))];
   const removed = new Map<string, number>();
   let isChanged = false;
+  if (values.length > 0) query.reset();
   for (const value of values) {
-    query.reset();
     const line = lineFor(value);
     const replies = await query.ask<ReleaseReply>((master) => master.thaw(name, value, line));
     const answered = replies.filter(({ kind }) => kind !== 'failed');

@@ -82,6 +82,8 @@ interface Answer {
   readonly code: number;
   /** Of the freeze; null: there is none. */
   readonly token: string | null;
+  /** The masters that failed: on these a freeze may be left. */
+  readonly failed: readonly string[];
 }
 
 export async function freeze(call: Call): Promise<number> {
@@ -98,10 +100,11 @@ export async function freeze(call: Call): Promise<number> {
     throw new UsageError('freeze: --note: too long in bytes (say it shorter)');
   const query = await MasterQuery.of(settings, clock);
   const { kind } = await freezeLock(query, name, value, forMs ?? 0);
+  const failed = failedIn(query);
   query.reset();
   if (kind === 'frozen') await recordAct(query, name, actLine('freeze', by, token));
   const [lock] = await query.look([name]);
-  return told(call, name, frozenAnswer(kind, lock, token));
+  return told(call, name, { ...frozenAnswer(kind, lock, token, failed), failed });
 }
 
 export async function thaw(call: Call): Promise<number> {
@@ -112,25 +115,32 @@ export async function thaw(call: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
   const lineFor = (value: string) => actLine('thaw', by, parseValue(value).token);
   const thawed = await thawLock(query, name, lineFor);
+  const failed = failedIn(query);
+  const again = `redlockctl thaw ${quoted(name)} again when it answers`;
+  const rest =
+    failed.length > 0
+      ? `; a freeze may be left where a master failed: ${whyNot(query)} (${again})`
+      : '';
+  const { ok, busy } = exitCode;
   switch (thawed.kind) {
     case 'thawed': {
       const { values, count } = thawed;
       const was = values.map((value) => holderLine(value, null, 1).split(';')[0]).join(' and ');
-      const message = `was ${was}; removed on ${count} of ${query.observers.length} masters`;
+      const message = `was ${was}; removed on ${count} of ${query.observers.length} masters${rest}`;
       const token = values.map((value) => parseFreeze(value)?.token ?? null)[0] ?? null;
-      return told(call, name, { outcome: 'thawed', message, code: exitCode.ok, token });
+      return told(call, name, { outcome: 'thawed', message, code: ok, token, failed });
     }
     case 'free': {
-      const message = 'not frozen: nothing to thaw';
-      return told(call, name, { outcome: 'free', message, code: exitCode.ok, token: null });
+      const message = `not frozen: nothing to thaw${rest}`;
+      return told(call, name, { outcome: 'free', message, code: ok, token: null, failed });
     }
     case 'changed': {
-      const message = 'frozen anew in the meantime: left alone';
-      return told(call, name, { outcome: 'changed', message, code: exitCode.busy, token: null });
+      const message = `frozen anew in the meantime: left alone${rest}`;
+      return told(call, name, { outcome: 'changed', message, code: busy, token: null, failed });
     }
     case 'no-quorum': {
       const message = `${whyNot(query)} (try again when a quorum answers)`;
-      return told(call, name, { ...noQuorum(query), message });
+      return told(call, name, { ...noQuorum(query), message, failed });
     }
   }
 }
@@ -139,7 +149,8 @@ function frozenAnswer(
   kind: 'frozen' | 'taken' | 'no-quorum',
   lock: LockState | undefined,
   token: string,
-): Answer {
+  failed: readonly string[],
+): Omit<Answer, 'failed'> {
   const standing = lock?.freeze ?? null;
   switch (kind) {
     case 'frozen': {
@@ -156,21 +167,27 @@ function frozenAnswer(
       return { outcome: 'taken', message: `${message} (${advice})`, code, token: null };
     }
     case 'no-quorum': {
-      const message = `not frozen: ${lock ? headlineOf(lock) : 'no quorum'} (try again)`;
+      const isLeft = failed.length > 0 ? ', or thaw it when they answer: some may show it' : '';
+      const message = `not frozen: ${lock ? headlineOf(lock) : 'no quorum'} (try again${isLeft})`;
       return { outcome: 'no-quorum', message, code: exitCode.unreachable, token: null };
     }
   }
 }
 
 function told({ args, print, tell }: Call, name: string, answer: Answer): number {
-  const { outcome, message, code, token } = answer;
-  if (args.has('--json')) print(jsonLine({ name, outcome, token, message }));
+  const { outcome, message, code, token, failed } = answer;
+  if (args.has('--json')) print(jsonLine({ name, outcome, token, message, failed }));
   else if (code === exitCode.ok) print(`${outcome}: ${quoted(name)}: ${message}\n`);
   else tell(`${outcome.replace('-', ' ')}: ${quoted(name)}: ${message}`);
   return code;
 }
 
-function noQuorum(query: MasterQuery): Omit<Answer, 'message'> {
+function failedIn(query: MasterQuery): readonly string[] {
+  const failures = query.failures();
+  return query.observers.flatMap(({ name }, at) => (failures[at] ? [name] : []));
+}
+
+function noQuorum(query: MasterQuery): Omit<Answer, 'message' | 'failed'> {
   const isMisconfigured = query.failures().some((failure) => failure?.cause === 'misconfigured');
   const code = isMisconfigured ? exitCode.config : exitCode.unreachable;
   return { outcome: 'no-quorum', code, token: null };

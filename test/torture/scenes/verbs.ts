@@ -14,6 +14,8 @@ import { now } from '../witness.ts';
 /** For a lock that a person holds; nothing extends it unless asked. */
 const personTtlMs = 8_000;
 const longestMs = 60_000;
+/** Each master answers again by then. */
+const thawWithinMs = 30_000;
 
 export const verbs: Scene = {
   name: 'people beside the runs',
@@ -61,8 +63,9 @@ interface Person {
 function act(what: string, does: (person: Person) => Promise<unknown>): Kind {
   const fault = (stage: Stage) => {
     if (stage.peopleCount >= 3) return null;
-    stage.peopleCount += 1;
     const lock = stage.random.pick(stage.locks);
+    if (does === frozen && stage.freezing.has(lock)) return null;
+    stage.peopleCount += 1;
     const ctl = (...words: readonly Word[]) => runCtl(stage, words);
     const done = record(stage, `lock ${what}`, lock);
     return does({ stage, lock, ctl }).then(() => {
@@ -73,14 +76,22 @@ function act(what: string, does: (person: Person) => Promise<unknown>): Kind {
   return { weight: 3, fault };
 }
 
-/** What has begun before is done with a ttl later; after that nothing begins until the thaw. */
+/**
+ * What has begun before is done with a ttl later; after that nothing begins until the thaw. A
+ * freeze may be left where a master failed, also one that is refused: redlockctl says so, and it is
+ * thawed until no master fails.
+ */
 async function frozen({ stage, lock, ctl }: Person): Promise<void> {
+  stage.freezing.add(lock);
   const { status } = await ctl('freeze', lock, '--note', 'torture', '--for', '40s');
   const from = now() + stage.ttlMs / 1000;
-  if (status !== 0) return;
   await sleep(stage.ttlMs + stage.random.between(500, 3_000));
-  stage.frozen.push({ lock, from, to: now() });
-  for (let tries = 0; tries < 5; tries += 1) if ((await ctl('thaw', lock)).status === 0) return;
+  if (status === 0) stage.frozen.push({ lock, from, to: now() });
+  for (const endAt = now() + thawWithinMs / 1000; now() < endAt; await sleep(200)) {
+    const thawed = await ctl('thaw', lock, '--json');
+    if (thawed.status === 0 && JSON.parse(thawed.stdout).failed.length === 0) break;
+  }
+  stage.freezing.delete(lock);
 }
 
 async function held({ stage, lock, ctl }: Person): Promise<void> {
