@@ -1,27 +1,32 @@
 // What one job needs, made from its settings: its masters (those that are named, or this user's own
-// on this machine), a claim, new for every attempt, a waiter's id, and the lock around this one.
+// on this machine), its lock or the one around it, a claim, new for every attempt, a waiter's id.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
-import type { MastersSeen, RunReport } from '../cli/report.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Clock, Report } from '../lock/ports.ts';
+import type { IdentifiedServer } from '../lock/acquire.ts';
+import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
+import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
-import type { Claim, Sharing } from '../lock/types.ts';
+import { type HeldLock, Redlock } from '../lock/redlock.ts';
+import type { Claim, EnclosingLease, Sharing } from '../lock/types.ts';
 import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { isFailed } from '../redis/errors.ts';
-import { isUnidentified, type ServerRegistry } from '../redis/identity.ts';
+import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { LockObserver } from '../redis/observer.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
-import type { ExitStatus } from '../run/outcome.ts';
-import type { Finished, RunEvent } from '../run/ports.ts';
+import { type RunWait, type RunWaitParts, waitForRun } from '../run/acquisition.ts';
+import type { ReportRun, RunEvent, RunParts } from '../run/ports.ts';
+import { loadBootClock } from '../run/processes/libc.ts';
+import { Recorder } from '../run/recorder.ts';
 import { userName } from '../system/caller.ts';
+import { createSystemClock, systemSources } from '../system/clock.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
@@ -44,17 +49,104 @@ export async function mastersOf(settings: Settings): Promise<JobMasters> {
   return { addresses, replaced };
 }
 
-/** The masters, compared with the lists of other hosts. */
-export function watchedMasters(
+/** The lock of a job: its own, or the one around it. */
+export interface JobLock {
+  readonly clock: Clock;
+  readonly report: ReportRun;
+  readonly held: HeldLock;
+  readonly wait: RunWait;
+  /** Of the lock that counts. */
+  readonly servers: readonly (RedisMaster | LockObserver)[];
+  /** Those that have to say what they are before the lock counts. */
+  readonly toIdentify: readonly IdentifiedServer[];
+  /** null: people ask the enclosing run, which ends this one. */
+  readonly listen: Listen | null;
+  readonly recordOf: RunParts['recordOf'];
+  readonly close: () => void;
+}
+
+/** `tell`: what is told of the job. */
+export function lockOf(
   settings: Settings,
   addresses: readonly MasterAddress[],
-  registry: ServerRegistry,
+  tell: ReportRun,
+): JobLock {
+  const sources = { ...systemSources, ...loadBootClock() };
+  const clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }), sources);
+  return settings.enclosing === null
+    ? ownLockOf(settings, addresses, clock, tell)
+    : enclosingLockOf(settings, settings.enclosing, addresses, clock, tell);
+}
+
+function ownLockOf(
+  settings: Settings,
+  addresses: readonly MasterAddress[],
   clock: Clock,
-): { readonly masters: readonly RedisMaster[]; readonly watch: MastersWatch } {
-  const { host } = holderRecordOf(settings);
-  const watch = new MastersWatch(settings, host, addresses.length, clock);
-  const own = { ...settings, ownList: watch.ownList };
-  return { watch, masters: addresses.map((one) => new RedisMaster(one, own, registry, clock)) };
+  tell: ReportRun,
+): JobLock {
+  const self = holderRecordOf(settings);
+  const registry = new ServerRegistry();
+  const watch = new MastersWatch(settings, self.host, addresses.length, clock);
+  const compared = { ...settings, ownList: watch.ownList };
+  const masters = addresses.map((one) => new RedisMaster(one, compared, registry, clock));
+  const recorder = new Recorder(self, settings.conflictExitCode, clock);
+  const report: ReportRun = (event) => {
+    recorder.see(event);
+    tell(event);
+    watch.see(event, tell);
+    if (event.kind === 'acquired') odditiesOf(masters).forEach(tell);
+  };
+  const redlock = new Redlock(masters, clock, settings, report);
+  const runId = randomBytes(12).toString('hex');
+  const waiting: RunWaitParts = {
+    redlock,
+    clock,
+    report,
+    recorder,
+    runId,
+    random: Math.random,
+    environment: process.env,
+    newClaim: () => claimFor(settings),
+    waiterId: waiterIdFor(settings, runId),
+  };
+  return {
+    clock,
+    report,
+    held: redlock,
+    wait: (waitMs, aborted) => waitForRun(settings, waiting, waitMs, aborted),
+    servers: masters,
+    toIdentify: watch.serversOf(masters),
+    listen: (...asked) => new HolderChannel(masters, ...asked),
+    recordOf: (...facts) => (settings.hasHistory ? recorder.ofRun(...facts) : null),
+    close: () => {
+      for (const master of masters) master.close();
+    },
+  };
+}
+
+/** The lock of the run around this one (--reentrant). */
+function enclosingLockOf(
+  settings: Settings,
+  lease: EnclosingLease,
+  addresses: readonly MasterAddress[],
+  clock: Clock,
+  report: ReportRun,
+): JobLock {
+  const { giveUpAfterMs } = settings;
+  const registry = new ServerRegistry();
+  const servers = addresses.map((one) => new LockObserver(one, settings, registry, clock));
+  const enclosing = new EnclosingLock(lease, servers, clock, settings, report);
+  return {
+    clock,
+    report,
+    held: enclosing,
+    wait: (waitMs, aborted) => enclosing.acquire({ waitMs, giveUpAfterMs, aborted }),
+    servers,
+    toIdentify: [],
+    listen: null,
+    recordOf: () => null,
+    close: () => enclosing.close(),
+  };
 }
 
 /** What is to be told of masters that vote: they refuse to say what they are, or are open. */
@@ -68,57 +160,6 @@ export function odditiesOf(masters: readonly RedisMaster[]): RunEvent[] {
   if (open.length === 0) return unidentified;
   const isMinority = open.length < quorumOf(masters.length);
   return [...unidentified, { kind: 'master-open', master: open.join(', '), isMinority }];
-}
-
-/** The lock of the enclosing run under which this job runs (--reentrant); null: it has its own. */
-export function enclosingLockOf(
-  settings: Settings,
-  addresses: readonly MasterAddress[],
-  registry: ServerRegistry,
-  clock: Clock,
-  report: Report,
-): EnclosingLock | null {
-  if (settings.enclosing === null) return null;
-  const observers = addresses.map((one) => new LockObserver(one, settings, registry, clock));
-  return new EnclosingLock(settings.enclosing, observers, clock, settings, report);
-}
-
-/** What was seen of the queue and of the masters while a run went on. */
-export interface Seen extends Pick<RunReport, 'position' | 'slot'> {
-  readonly servers: readonly (RedisMaster | LockObserver | MasterAddress)[];
-  /** The names of those that are known to fail. */
-  readonly failing: ReadonlySet<string>;
-}
-
-/** How each master is shown in the report. */
-function mastersSeen(servers: Seen['servers'], failing: Seen['failing']): MastersSeen {
-  const sound = servers.filter(({ name }) => !failing.has(name));
-  const namesOf = (those: typeof servers) => those.map(({ name }) => name);
-  return {
-    ok: namesOf(sound.filter(hasAnswered)),
-    failed: namesOf(servers.filter(({ name }) => failing.has(name))),
-    silent: namesOf(sound.filter((server) => !hasAnswered(server))),
-  };
-}
-
-function hasAnswered(server: Seen['servers'][number]): boolean {
-  if ('hasAnswered' in server) return server.hasAnswered;
-  return 'identity' in server && server.identity !== null && !isFailed(server.identity);
-}
-
-/** Writes the file of --report. Resolves with why it could not be written, or null. */
-export async function writeReportOf(
-  { reportFile, names, note, url, traceId }: Settings,
-  finished: Finished,
-  { position, slot, servers, failing }: Seen,
-  status: ExitStatus,
-): Promise<string | null> {
-  if (reportFile === null) return null;
-  const { reportOf, writeReport } = await import('../cli/report.ts');
-  const masters = mastersSeen(servers, failing);
-  const seen = { position, slot, masters, note, url, traceId };
-  const report = reportOf(names, finished, seen, status.code);
-  return writeReport(reportFile, report);
 }
 
 /** The masters tell no more of a waiter's id. */

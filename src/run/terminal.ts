@@ -7,7 +7,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import os, { devNull } from 'node:os';
 import { isatty } from 'node:tty';
-import { type Meaning, signalsThat } from './signals.ts';
+import { type Meaning, meaningOf, signalsThat } from './signals.ts';
 import type { Signal } from './supervisor.ts';
 
 /** Found out before the command runs: later a terminal may have closed. */
@@ -63,17 +63,22 @@ export function leaveTerminal(): void {
 }
 
 /**
- * Calls back for each signal. Ctrl-Z suspends a child in our process group together with this
- * process, so SIGTSTP is handled only for a child in a session of its own. Returns the function
- * that removes the handlers.
+ * Calls back for each signal, with whether a command in our process group has received it itself.
+ * Ctrl-Z suspends such a command together with this process, so SIGTSTP is handled only for one in
+ * a session of its own. Returns the function that removes the handlers.
  */
-export function subscribe(isForeground: boolean, onSignal: (signal: Signal) => void): () => void {
+export function subscribe(
+  isForeground: boolean,
+  onSignal: (signal: Signal, isFromTerminal: boolean) => void,
+): () => void {
   const signals = handledSignals(isForeground);
-  for (const signal of signals) process.on(signal, onSignal);
+  const handle = (signal: Signal) =>
+    onSignal(signal, isForeground && meaningOf(signal).isFromTerminal && isInFront());
+  for (const signal of signals) process.on(signal, handle);
   // For good: without a handler the kernel would end this process, where Node had them ignored.
   for (const signal of ignored) process.on(signal, nothing);
   return () => {
-    for (const signal of signals) process.off(signal, onSignal);
+    for (const signal of signals) process.off(signal, handle);
   };
 }
 

@@ -5,6 +5,7 @@
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { EnclosingLease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import type { AcquisitionParts } from '../../src/run/acquisition.ts';
 import type { RunEvent } from '../../src/run/ports.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
@@ -128,32 +129,26 @@ export class NestedProgram {
       stopSignal: 'SIGTERM',
       keepsBackground: false,
     };
+    const acquisitionSettings = { reserveMs, marginMs, waitMs: null, jitterMs: 0 };
+    const random = process.world.random.stream(process.name).next;
+    const acquiring: AcquisitionParts = {
+      clock,
+      random,
+      report,
+      servers: [],
+      wait: (waitMs, aborted) => enclosingLock.acquire({ waitMs, giveUpAfterMs, aborted }),
+      release: () => enclosingLock.release(),
+      confirm: (timeLeft) => guard.confirm(timeLeft),
+      whyReplaced: () => null,
+    };
     const run = new system.Run(runSettings as never, {
       redlock: enclosingLock,
       clock,
-      random: process.world.random.stream(process.name).next,
+      random,
       report,
       guard,
       listen: null,
-      acquire: async (aborted) => {
-        const acquisition = await system.acquire(
-          {
-            clock,
-            report,
-            servers: [],
-            wait: (waitMs) => enclosingLock.acquire({ waitMs, giveUpAfterMs, aborted }),
-            release: () => enclosingLock.release(),
-            ready: async (lease) => {
-              await guard.ready;
-              await guard.confirm(system.timeLeftOf(lease, options, clock));
-              return null;
-            },
-          },
-          { waitMs: null, aborted, reserveMs, isIdentifying: true },
-        );
-        if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
-        return acquisition;
-      },
+      acquire: (aborted) => system.acquireForRun(acquisitionSettings, acquiring, aborted),
       startChild: () => {
         let exit: (exit: ChildExit) => void = () => {};
         const exited = new Promise<ChildExit>((resolve) => {

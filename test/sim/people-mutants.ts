@@ -92,6 +92,14 @@ export const peopleMutants: readonly Mutant[] = [
     "cause.kind === 'lost' ? cause.by : undefined",
   ),
   inSource(
+    'skip-never-left',
+    'a refused run that does not wait leaves no trace',
+    within(10, 'refused-at-once', 'skipsCounted'),
+    'run/acquisition.ts',
+    'const isSkipping = waitMs === 0 || retries !== null;',
+    'const isSkipping = false;',
+  ),
+  inSource(
     'skip-for-each-attempt',
     'each attempt of a refused run is counted as a run',
     within(20, 'refused-at-once', 'skipsCounted'),

@@ -2,15 +2,15 @@
 // src/programs/job.ts does it. A process whose run has ended still exists until its sockets are
 // closed, as in Node; only sudden death removes it.
 
-import type { IdentifiedServer } from '../../src/lock/acquire.ts';
 import type { Listen } from '../../src/lock/holder-channel.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';
-import type { Acquisition, NotAcquired, WaitParts } from '../../src/lock/wait.ts';
+import type { NotAcquired } from '../../src/lock/wait.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import type { AcquisitionParts, RunWaitParts, RunWaitSettings } from '../../src/run/acquisition.ts';
 import type { Finished, RunEvent } from '../../src/run/ports.ts';
-import type { ChildExit, Signal, StopReason } from '../../src/run/supervisor.ts';
+import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import { NestedProgram } from './nested-program.ts';
@@ -62,6 +62,8 @@ export class Program {
   readonly #random: Random;
   #post: (signal: Signal) => void = () => {};
   #guard: SimGuard | null = null;
+  /** It had the lock, and released it because its guard was late. */
+  #wasReleased = false;
   /** It stops because a person has asked for it. */
   #wasAsked = false;
 
@@ -177,12 +179,30 @@ export class Program {
     const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
     const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
     this.#guard = guard;
-    const parts = {
+    const random = this.#random.next;
+    const parts = { clock, random, report };
+    const waiting: RunWaitParts = {
+      ...parts,
       redlock,
-      clock,
-      random: this.#random.next,
-      report,
-      newClaim: () => this.#newClaim(recorder),
+      recorder: this.#observed(recorder),
+      runId: this.record.name,
+      newClaim: () => this.#newClaim(),
+      waiterId: this.record.waiterId,
+      environment: {},
+    };
+    const acquiring: AcquisitionParts = {
+      ...parts,
+      servers: watch.serversOf(masters),
+      wait: (...asked) => system.waitForRun(this.#waitSettings(), waiting, ...asked),
+      release: (claim) => {
+        world.mark('acquired, and released at once');
+        this.#wasReleased = true;
+        // It tries again, as often as its guard is late.
+        this.record.allowedMs += 2 * options.guardLateMs + roundMsIn(options);
+        return redlock.release(claim, 0, null);
+      },
+      confirm: async (timeLeft) => (guard === null ? null : guard.confirm(timeLeft)),
+      whyReplaced: () => null,
     };
     const { reserveMs, extendEveryMs } = options;
     const { holdAtLeastMs, maxRunMs } = this.#plan;
@@ -192,21 +212,12 @@ export class Program {
       stopSignal: 'SIGTERM',
       keepsBackground: false,
     } as const;
+    const acquisition = { reserveMs, marginMs, waitMs: this.#plan.waitMs, jitterMs: 0 };
     const run = new system.Run(settings, {
       ...parts,
+      redlock,
       guard: guard ?? { setDeadlines: () => {}, done: () => {} },
-      acquire: (aborted) => {
-        const recordOf = (claim: Claim, acquisition: NotAcquired) =>
-          options.hasHistory
-            ? recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined)
-            : null;
-        return this.#acquire(
-          { ...parts, waiterId: this.record.waiterId, recordOf },
-          watch.serversOf(masters),
-          aborted,
-          guard,
-        );
-      },
+      acquire: (aborted) => system.acquireForRun(acquisition, acquiring, aborted),
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       areMastersReplaced: () => false,
       onLost: () => {},
@@ -253,7 +264,7 @@ export class Program {
     return new SimNest(nested, this.#around.options.isOutOfReach ? onExit : null);
   }
 
-  #newClaim(recorder: InstanceType<System['Recorder']>): Claim {
+  #newClaim(): Claim {
     const { options, system } = this.#around;
     const { name, machine, values } = this.record;
     const record = { ...holderRecord(machine), since: '' };
@@ -262,17 +273,8 @@ export class Program {
     const wish = { resources, sharing: this.#sharing(), preemptible, ttlMs, isFenced };
     const claim = system.newClaim(wish, `${name}.${values.length + 1}`, record);
     values.push(claim.value);
-    if (!options.hasHistory) return claim;
-    const begun = { ...claim, start: recorder.startOf(claim) };
-    const isSkipping = this.#plan.waitMs === 0 || options.retryCount !== null;
-    if (!isSkipping) return begun;
-    const isFirst = values.length === 1;
-    this.#around.witness.refusals.attempted(claim.value, {
-      host: machine.name,
-      run: name,
-      isFirst,
-    });
-    return { ...begun, skip: recorder.skipOf(name) };
+    if (options.hasHistory && this.#neverWaits) this.#countsIfRefused(values.length === 1);
+    return claim;
   }
 
   /** As in src/programs/job-parts.ts: a slot is drawn by chance. */
@@ -292,40 +294,37 @@ export class Program {
       : system.waiterIdOf({ sharing: this.#sharing(), preemptible }, name, `1@${name}`);
   }
 
-  async #acquire(
-    parts: WaitParts,
-    servers: readonly IdentifiedServer[],
-    aborted: AbortSignal,
-    guard: SimGuard | null,
-  ): Promise<Acquisition> {
-    const { system, options } = this.#around;
-    const { giveUpAfterMs, reserveMs, retryCount, masterTimeoutMs } = options;
-    const retries =
-      retryCount === null ? null : { count: retryCount, delayMs: 0, jitterMs: masterTimeoutMs };
-    const limits = { giveUpAfterMs, retries, maxWaiters: null, aborted };
-    const { clock, redlock } = parts;
-    const acquisition = await system.acquire(
-      {
-        clock,
-        report: parts.report,
-        servers,
-        wait: (waitMs) => system.waitForLock(parts, { ...limits, waitMs }),
-        release: (claim) => {
-          this.process.world.mark('acquired, and released at once');
-          // It tries again, as often as its guard is late.
-          this.record.allowedMs += 2 * options.guardLateMs + roundMsIn(options);
-          return redlock.release(claim, 0, null);
-        },
-        ready: async (lease) => {
-          await guard?.ready;
-          await guard?.confirm(system.timeLeftOf(lease, options, clock));
-          return null;
-        },
+  #waitSettings(): RunWaitSettings {
+    const { giveUpAfterMs, retryCount: count, masterTimeoutMs, hasHistory } = this.#around.options;
+    const retries = count === null ? null : { count, delayMs: 0, jitterMs: masterTimeoutMs };
+    const names = this.#plan.wish.resources;
+    return { names, retries, giveUpAfterMs, maxWaiters: null, hasHistory };
+  }
+
+  /** Whether each attempt counts as a run that does not wait. */
+  get #neverWaits(): boolean {
+    return this.#plan.waitMs === 0 || this.#around.options.retryCount !== null;
+  }
+
+  /** Tells the witness of an attempt that a master counts if it refuses it. */
+  #countsIfRefused(isFirst: boolean): void {
+    const { name: run, machine, values } = this.record;
+    const attempted = { host: machine.name, run, isFirst };
+    this.#around.witness.refusals.attempted(values.at(-1) ?? '', attempted);
+  }
+
+  /** The recorder, where one that waits may use up its time, and asks once more without a wait. */
+  #observed(recorder: InstanceType<System['Recorder']>): RunWaitParts['recorder'] {
+    let isFirst = true;
+    return {
+      startOf: (claim) => recorder.startOf(claim),
+      ofWait: (...facts) => recorder.ofWait(...facts),
+      skipOf: (run) => {
+        if (!this.#neverWaits && this.#wasReleased) this.#countsIfRefused(isFirst);
+        isFirst = false;
+        return recorder.skipOf(run);
       },
-      { waitMs: this.#plan.waitMs, aborted, reserveMs, isIdentifying: true },
-    );
-    if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
-    return acquisition;
+    };
   }
 
   #notAcquired({ kind }: NotAcquired): void {

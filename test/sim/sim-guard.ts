@@ -21,9 +21,9 @@ const startMs = 40;
 
 export class SimGuard implements GuardLink {
   readonly process: SimProcess;
-  /** It runs, and has said so. */
-  readonly ready: Promise<void>;
   readonly #ward: SimProcess;
+  /** It runs, and has said so. */
+  readonly #ready: Promise<void>;
   readonly #slackMs: number;
   readonly #lateMs: number;
   #clock: Clock | null = null;
@@ -36,7 +36,7 @@ export class SimGuard implements GuardLink {
     this.#ward = ward;
     this.#slackMs = options.slackMs;
     this.#lateMs = options.lateMs;
-    this.ready = new Promise((resolve) => {
+    this.#ready = new Promise((resolve) => {
       ward.world.after(startMs + this.#delayMs(), () =>
         this.process.deliver(() => {
           const clock = system.createSystemClock(() => {}, ward.machine.alarmedFor(this.process));
@@ -70,11 +70,12 @@ export class SimGuard implements GuardLink {
     });
   }
 
-  /** Resolves when the guard has these deadlines, and redlock-run has the confirmation. */
-  confirm(timeLeft: TimeLeft): Promise<void> {
+  /** Resolves when the guard runs and has these deadlines, and redlock-run has the confirmation. */
+  async confirm(timeLeft: TimeLeft): Promise<null> {
+    await this.#ready;
     this.setDeadlines(timeLeft);
     return new Promise((resolve) => {
-      this.#pipe(this.process, () => this.#pipe(this.#ward, resolve));
+      this.#pipe(this.process, () => this.#pipe(this.#ward, () => resolve(null)));
     });
   }
 

@@ -8,7 +8,6 @@ import * as personModule from '../../src/ctl/people/person.ts';
 import * as acquireOnceModule from '../../src/ctl/steps/acquire-once.ts';
 import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
-import * as acquireModule from '../../src/lock/acquire.ts';
 import * as historyModule from '../../src/lock/history.ts';
 import * as holderChannelModule from '../../src/lock/holder-channel.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
@@ -22,8 +21,8 @@ import * as identityModule from '../../src/redis/identity.ts';
 import * as mastersWatchModule from '../../src/redis/masters-watch.ts';
 import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
+import * as acquisitionModule from '../../src/run/acquisition.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
-import * as runPortsModule from '../../src/run/ports.ts';
 import * as recorderModule from '../../src/run/recorder.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
@@ -37,7 +36,6 @@ export interface Modules {
   readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
   readonly 'ctl/lock-state': typeof lockStateModule;
   readonly 'ctl/master-query': typeof masterQueryModule;
-  readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/history': typeof historyModule;
   readonly 'lock/holder-channel': typeof holderChannelModule;
   readonly 'lock/redlock': typeof redlockModule;
@@ -50,8 +48,8 @@ export interface Modules {
   readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
+  readonly 'run/acquisition': typeof acquisitionModule;
   readonly 'run/recorder': typeof recorderModule;
-  readonly 'run/ports': typeof runPortsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
   readonly 'system/clock': typeof clockModule;
@@ -67,7 +65,6 @@ const realModules: Modules = {
   'ctl/steps/lock-handle': lockHandleModule,
   'ctl/lock-state': lockStateModule,
   'ctl/master-query': masterQueryModule,
-  'lock/acquire': acquireModule,
   'lock/history': historyModule,
   'lock/holder-channel': holderChannelModule,
   'lock/redlock': redlockModule,
@@ -80,8 +77,8 @@ const realModules: Modules = {
   'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/calls/scripts': scriptsModule,
+  'run/acquisition': acquisitionModule,
   'run/recorder': recorderModule,
-  'run/ports': runPortsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
   'system/clock': clockModule,
@@ -98,10 +95,10 @@ export function systemOf(modules: Modules) {
   );
   const names = new Map(all.map(([name, text]) => [text, name as ScriptName]));
   return {
-    acquire: modules['lock/acquire'].acquire,
+    acquireForRun: modules['run/acquisition'].acquireForRun,
+    waitForRun: modules['run/acquisition'].waitForRun,
     newClaim: modules['lock/value'].newClaim,
     renderValue: modules['lock/value'].renderValue,
-    timeLeftOf: modules['run/ports'].timeLeftOf,
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/waiter-id'].waiterIdOf,

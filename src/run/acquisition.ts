@@ -1,0 +1,113 @@
+// How a run gets its lock: after its jitter, it waits until it has the lock and a guard has
+// confirmed the deadlines; and what its attempts leave in the history. The simulator runs this too.
+
+import { acquire, type IdentifiedServer } from '../lock/acquire.ts';
+import type { Clock, Random } from '../lock/ports.ts';
+import type { Claim } from '../lock/types.ts';
+import {
+  type Acquisition,
+  type NotAcquired,
+  type Retries,
+  type WaitLimits,
+  type WaitParts,
+  waitForLock,
+} from '../lock/wait.ts';
+import { type Attempts, waitUnlessNested } from './nested-wait.ts';
+import { type ReportRun, type Reserves, type TimeLeft, timeLeftOf } from './ports.ts';
+import { RunError } from './preconditions.ts';
+import type { Recorder } from './recorder.ts';
+import type { StopReason } from './run-result.ts';
+
+export interface AcquisitionSettings extends Reserves {
+  readonly jitterMs: number;
+  /** null: for ever. */
+  readonly waitMs: number | null;
+}
+
+/** Waits once, for so many ms at most; null: for ever. */
+export type RunWait = (waitMs: number | null, aborted: AbortSignal) => Promise<Acquisition>;
+
+export interface AcquisitionParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: ReportRun;
+  readonly servers: readonly IdentifiedServer[];
+  readonly wait: RunWait;
+  readonly release: (claim: Claim) => Promise<unknown>;
+  /** Resolves with null when a guard has confirmed these deadlines, or with why none can. */
+  readonly confirm: (timeLeft: TimeLeft) => Promise<string | null>;
+  /** Why later runs would not find these masters but others; null: they would. */
+  readonly whyReplaced: () => string | null;
+}
+
+/**
+ * Resolves with the lock, when work may start under it, or with why it was not acquired.
+ * @throws RunError where a lock that was acquired cannot be used here
+ */
+export async function acquireForRun(
+  settings: AcquisitionSettings,
+  parts: AcquisitionParts,
+  aborted: AbortSignal,
+): Promise<Acquisition> {
+  const { jitterMs, waitMs, reserveMs } = settings;
+  const { clock, random, report, servers, release, confirm, whyReplaced } = parts;
+  if (jitterMs > 0) await clock.sleep(random() * jitterMs, aborted);
+  const acquisition = await acquire(
+    {
+      clock,
+      report,
+      servers,
+      release,
+      wait: (leftMs) => parts.wait(leftMs, aborted),
+      ready: async (lease) => {
+        const why = await confirm(timeLeftOf(lease, settings, clock));
+        if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
+        const replaced = whyReplaced();
+        return replaced && `${replaced} (try again)`;
+      },
+    },
+    { waitMs, aborted, reserveMs, isIdentifying: true },
+  );
+  if (acquisition.kind === 'not-ready') throw new RunError(acquisition.why);
+  return acquisition;
+}
+
+export interface RunWaitSettings extends Pick<WaitLimits, 'giveUpAfterMs' | 'maxWaiters'> {
+  readonly names: readonly string[];
+  readonly retries: Retries | null;
+  readonly hasHistory: boolean;
+}
+
+export interface RunWaitParts extends Omit<WaitParts, 'recordOf'> {
+  readonly recorder: Pick<Recorder, 'startOf' | 'skipOf' | 'ofWait'>;
+  /** In the history, in place of a token, of a run that is refused. */
+  readonly runId: string;
+  /** Of this process, which names the locks of the runs around it. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** Waits for a lock of its own, with claims that leave their lines in the history. */
+export function waitForRun(
+  settings: RunWaitSettings,
+  parts: RunWaitParts,
+  waitMs: number | null,
+  aborted: AbortSignal,
+): Promise<Acquisition> {
+  const { names, retries, giveUpAfterMs, maxWaiters, hasHistory } = settings;
+  const { recorder, runId, environment } = parts;
+  const isSkipping = waitMs === 0 || retries !== null;
+  const recorded = {
+    ...parts,
+    newClaim: () => {
+      const claim = parts.newClaim();
+      const start = recorder.startOf(claim);
+      return isSkipping ? { ...claim, start, skip: recorder.skipOf(runId) } : { ...claim, start };
+    },
+    recordOf: (claim: Claim, acquisition: NotAcquired) =>
+      recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined),
+  };
+  const waitParts = hasHistory ? recorded : { ...parts, recordOf: () => null };
+  const shared = { giveUpAfterMs, maxWaiters, aborted };
+  const wait = (limits: Attempts) => waitForLock(waitParts, { ...shared, ...limits });
+  return waitUnlessNested(environment, names, wait, { waitMs, retries });
+}
