@@ -7,9 +7,12 @@ import { join, relative } from 'node:path';
 import { root } from './program.js';
 
 /** What is read: the source, the tests, and everything that stands in the package as text. */
-const folders = ['src', 'scripts', 'docs', 'bin', 'test', 'packaging'];
+const folders = ['src', 'scripts', 'docs', 'bin', 'test', 'packaging', '.github'];
 const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'];
-const others = ['.ci/run', 'vitest.config.ts'];
+const others = [
+  ...['.ci/run', '.redlockrc.example', 'action.yml', 'biome.json', 'compose.yaml'],
+  'vitest.config.ts',
+];
 
 const mostColumns = 100;
 /** Tables, links and pictures of a page cannot be broken; a transcript shows what was printed. */
@@ -41,7 +44,7 @@ export function languageFaults() {
 /** @param {string} folder @returns {string[]} */
 function filesIn(folder) {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(ts|js|lua|md|sh|yml)$/.test(file))
+    .filter((file) => /\.(c?ts|js|lua|md|sh|ya?ml|toml|py|rb|pl|go|rs|php|java|cpp)$/.test(file))
     .map((file) => relative(root, join(folder, file)));
 }
 
@@ -59,7 +62,7 @@ function faultsIn(file) {
       if (isPage && line.startsWith('```')) isFenced = !isFenced;
       const tell = (/** @type {string} */ what) => faults.push(`${file}:${index + 1}: ${what}`);
       const isWide = [...line].length > mostColumns && !isGenerated && !isFenced;
-      const inCode = isTest ? tableRow : /https?:\/\//;
+      const inCode = isTest ? tableRow : /https?:\/\/|: \$\{\{ /;
       const mayBeWide = isPage ? unbreakable : inCode;
       if (isWide && !mayBeWide.test(line)) tell('over 100 columns');
       if (formula.test(line) && file !== 'scripts/language.js') tell('a formula');

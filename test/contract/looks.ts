@@ -81,7 +81,7 @@ export function looks(world: World): void {
       expect(sight).toMatchObject({ value: 'slots 2', holders: [{ slot: 2, value: 'a' }] });
     });
 
-    it('at one who has given it back, or has ended', async (server, master) => {
+    it('at one that has given it back, or has ended', async (server, master) => {
       await master.acquire(claimOf('a', { isFenced: false }), lasting);
       await master.release(claimOf('a'), 0, null);
       await master.acquire(

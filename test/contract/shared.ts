@@ -154,7 +154,7 @@ function missing(it: Declare): void {
     expect([await server.holders('r'), await server.read('r')]).toEqual([['a'], heldBy('shared')]);
   });
 
-  it('is not repaired beside one who holds it alone', async (server, master) => {
+  it('is not repaired beside one that holds it alone', async (server, master) => {
     await master.acquire(claimOf('b'), lasting);
     expect(await master.repair(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
     expect(await master.extend(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });

@@ -4,13 +4,14 @@
 
 import type { ReadStream, WriteStream } from 'node:tty';
 
-const enter = '\x1b[?1049h\x1b[?25l';
-const leave = '\x1b[?25h\x1b[?1049l';
+const esc = '\x1b';
+const enter = `${esc}[?1049h${esc}[?25l`;
+const leave = `${esc}[?25h${esc}[?1049l`;
 const endings: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const numbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals send it for arrows
-const oneKey = /\x1b[[O][0-9;]*[A-Za-z~]|./gsu;
+/** An arrow or another key of several bytes, as terminals send it, or one character. */
+const oneKey = new RegExp(`${esc}[[O][0-9;]*[A-Za-z~]|.`, 'gsu');
 
 export class Screen {
   readonly #input: ReadStream;
@@ -47,7 +48,8 @@ export class Screen {
   draw(lines: readonly string[]): void {
     const shown = lines.slice(0, this.rows);
     // Each line overwrites the old one: clearing the screen first would flicker.
-    this.#output.write(`\x1b[H${shown.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J`);
+    const text = shown.map((line) => `${line}${esc}[K`).join('\r\n');
+    this.#output.write(`${esc}[H${text}${esc}[J`);
   }
 
   /** Restores the terminal. May be called twice. */
