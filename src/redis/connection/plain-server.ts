@@ -7,8 +7,8 @@ import { sleepAwake } from '../../lock/awake.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { MasterAddress } from '../address.ts';
 
-/** A server that speaks TLS has answered by then, as a rule; a look more does no harm. */
-const patientMs = 400;
+/** A server near by that speaks TLS has answered by then; a look more does no harm. */
+const patientMs = 100;
 
 /** Asks only when `over` has not aborted for so long. Resolves with false when it does. */
 export async function speaksPlain(
