@@ -55,12 +55,16 @@ export class Program {
   /** null: not ended yet, or it has died. */
   finished: Finished | null = null;
   onEnd: () => void = () => {};
+  /** Later runs find other masters than this one has. */
+  areMastersReplaced = false;
+  /** How often and why --on-lost was started. */
+  readonly losses: string[] = [];
   /** A nested run has been started. */
   onInner: (inner: NestedProgram) => void = () => {};
   readonly #around: ExecutionContext;
   readonly #plan: Plan;
   readonly #random: Random;
-  #post: (signal: Signal) => void = () => {};
+  #post: (signal: Signal, isFromTerminal: boolean) => void = () => {};
   #guard: SimGuard | null = null;
   /** It had the lock, and released it because its guard was late. */
   #wasReleased = false;
@@ -102,7 +106,12 @@ export class Program {
   }
 
   signal(signal: Signal): void {
-    this.process.world.after(0, () => this.process.deliver(() => this.#post(signal)));
+    this.process.world.after(0, () => this.process.deliver(() => this.#post(signal, false)));
+  }
+
+  /** Ctrl-C at the terminal, which reaches the command as well: this one does not mind. */
+  interrupt(): void {
+    this.process.world.after(0, () => this.process.deliver(() => this.#post('SIGINT', true)));
   }
 
   /** Dies suddenly, together with its guard if it has a nested run, which is then on its own. */
@@ -219,13 +228,13 @@ export class Program {
       guard: guard ?? { setDeadlines: () => {}, done: () => {} },
       acquire: (aborted) => system.acquireForRun(acquisition, acquiring, aborted),
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
-      areMastersReplaced: () => false,
-      onLost: () => {},
+      areMastersReplaced: () => this.areMastersReplaced,
+      onLost: (_, reason) => this.losses.push(reason),
       suspendUs: () => process.pause(),
       recordOf: (...facts) => (options.hasHistory ? recorder.ofRun(...facts) : null),
       listen: options.stopperCount > 0 ? listen : null,
     });
-    this.#post = (signal) => run.post({ kind: 'signal', signal });
+    this.#post = (signal, isFromTerminal) => run.signal(signal, isFromTerminal);
     this.finished = await run.start();
     const { cause } = this.finished.result;
     this.record.cause = cause;

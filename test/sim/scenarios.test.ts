@@ -276,6 +276,38 @@ describe('releasing', () => {
   });
 });
 
+describe('what only the run knows', () => {
+  it('masters that later runs do not find: lost, the command ended, and told once', async () => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { obeysInMs: null } });
+    await stage.pass(200);
+    program.areMastersReplaced = true;
+    await stage.pass(2_000);
+    expect(resultOf(program)).toEqual([
+      { kind: 'lost', reason: 'masters-replaced' },
+      { kind: 'signaled', signal: 'SIGKILL' },
+    ]);
+    expect(program.losses).toEqual(['masters-replaced']);
+    expect([stage.values, stage.findings]).toEqual([[null, null, null], []]);
+  });
+
+  it.each([
+    ['within two seconds', 1_900, { kind: 'signal', signal: 'SIGINT' }],
+    ['two seconds apart', 2_000, { kind: 'child' }],
+  ])('two Ctrl-C %s', async (_, apartMs, cause) => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { workMs: 5_000 } });
+    await stage.pass(200);
+    program.interrupt();
+    await stage.pass(apartMs);
+    expect(program.finished).toBeNull();
+    program.interrupt();
+    await stage.pass(5_000);
+    expect([resultOf(program)[0], program.losses]).toEqual([cause, []]);
+    expect([stage.values, stage.findings]).toEqual([[null, null, null], []]);
+  });
+});
+
 describe('the fence', () => {
   it('16. grows through the loss of a master with all its memory', async () => {
     const stage = new Stage({ restartGraceMs: 0 });
