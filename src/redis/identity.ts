@@ -107,8 +107,10 @@ export class ServerRegistry {
    * are known; if this one voted, the others of a quorum could know a lock that it has forgotten.
    */
   hasOlderMark(master: string, { since }: Mark): boolean | null {
-    const others = [...this.#marks].filter(([name]) => name !== master);
-    if (others.some(([, mark]) => mark?.id && mark.since < since - sameMomentMs)) return true;
+    const others = [...this.#marks].flatMap(([name, mark]) =>
+      mark !== null && name !== master ? [mark] : [],
+    );
+    if (others.some((mark) => mark.id !== null && mark.since < since - sameMomentMs)) return true;
     return others.length >= quorumOf(this.#listed.size) - 1 ? false : null;
   }
 

@@ -110,7 +110,8 @@ export class LockObserver {
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
     const identity = await connection.identity;
-    if (!isFailed(identity)) this.#registry.admit(this.name, identity);
+    if (isFailed(identity)) return this.#unidentified(connection, identity);
+    this.#registry.admit(this.name, identity);
     const { name } = this;
     const registry = this.#registry;
     const doubtful = { connection, name, registry, clock: this.#clock, isRecording: false };
@@ -275,12 +276,18 @@ export class LockObserver {
     if (isFailed(connection)) return connection;
     const reply = await send(connection);
     const identity = await connection.identity;
-    if (isFailed(identity)) return identity;
+    if (isFailed(identity)) return this.#unidentified(connection, identity);
     this.#hasAnswered = true;
     const objection = this.#registry.admit(this.name, identity);
     // It may be promoted again. What is listed wrongly stays so, and doctor goes on to examine it.
     if (objection?.cause === 'reply') connection.giveUp();
     return objection ?? reply;
+  }
+
+  /** The next look asks the server anew what it is. */
+  #unidentified(connection: Connection, failure: Failed): Failed {
+    connection.giveUp();
+    return failure;
   }
 }
 

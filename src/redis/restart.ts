@@ -156,7 +156,7 @@ async function promoted(
   graceMs: number,
 ): Promise<Failed | null> {
   const replicationId = await connection.promotedAs();
-  if (replicationId === null) return null;
+  if (replicationId === null || isFailed(replicationId)) return replicationId;
   const seenMs = await connection.firstSeenMs(key, replicationId, isRecording);
   if (isFailed(seenMs)) return seenMs;
   return seenMs < graceMs ? agoFailure('was promoted', seenMs, graceMs) : null;

@@ -3,6 +3,7 @@
 
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
@@ -127,16 +128,51 @@ test('several prefixes on one server: a mark for each, and a vote by each', asyn
   await master.stop();
 });
 
-test('a full server without a mark: it cannot write one, and votes by its uptime', async () => {
+test('met empty while a script of another program kept it busy: it has no vote', async () => {
+  const config = { 'lua-time-limit': '1' };
+  const [master] = (await startMasters(1, { persist: true, config })) as [TestMaster];
+  const person = new Redis(new URL(master.url).pathname);
+  await person.ping();
+  const script = master.command('eval', 'while true do end', 0).catch(() => null);
+  await eventually('busy', () => person.get('x').catch(() => 'BUSY'));
+  const handle = handleOn(master, hour);
+  expect(await handle.acquire(newClaim(), lasting)).toEqual(failed('reply', /^BUSY /));
+  await person.call('SCRIPT', 'KILL');
+  await script;
+  person.disconnect();
+  expect(await handle.acquire(newClaim(), lasting)).toEqual(lostIts);
+  await master.stop();
+});
+
+test('met empty while it loaded: it has no vote', async () => {
+  const config = { 'key-load-delay': '400' };
+  const [master] = (await startMasters(1, { persist: true, config })) as [TestMaster];
+  await master.command('eval', "for i = 1, 2000 do redis.call('set', 'k' .. i, i) end", 0);
+  const handle = handleOn(master, hour);
+  const restarted = master.restart();
+  const next = (cause: string) =>
+    eventually(cause, async () => {
+      const reply = await handle.acquire(newClaim(), lasting);
+      return reply.kind !== 'failed' || reply.cause === cause ? reply : null;
+    });
+  expect(await next('reply')).toEqual(failed('reply', /^LOADING /));
+  await restarted;
+  expect(await next('restarted')).toEqual(lostIts);
+  await master.stop();
+});
+
+test('a full server without a mark: it has no vote for one grace', async () => {
   const [first, ...others] = masters as [TestMaster, TestMaster, TestMaster];
   for (const master of others) await master.markLongAgo('');
   await first.command('config', 'set', 'maxmemory-policy', 'noeviction');
   await first.command('config', 'set', 'maxmemory', 1);
-  const [handle] = redlockOn(masters, graced).masters;
+  const handles = redlockOn(masters, graced).masters;
+  const [handle] = handles;
+  for (const other of handles) await other.identify();
   const vote = () => handle?.acquire(newClaim(), lasting);
   expect(await vote()).toMatchObject({ kind: 'failed', cause: 'reply' });
   expect(await haveMarks([first])).toBe(false);
   await first.command('config', 'set', 'maxmemory', 0);
   // On the connection that has found no mark.
-  expect(await vote()).toMatchObject({ kind: 'granted' });
+  expect(await vote()).toEqual(lostIts);
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseIdentity, ServerRegistry } from '../../src/redis/identity.ts';
 import { kindOfFacts } from '../../src/redis/server-kinds.ts';
-import { bulk, grant, info, startHostile, toScripts } from '../servers/hostile-master.ts';
+import { bulk, grant, info, list, startHostile, toScripts } from '../servers/hostile-master.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { isKeyDb } from '../servers/program.ts';
@@ -291,6 +291,23 @@ describe('a promoted replica', () => {
     // A primary that has replicas and was never one counts at once.
     const votes = handleOn(primary, settings).acquire(newClaim(), lasting);
     expect(await votes).toMatchObject({ kind: 'granted' });
+  });
+
+  test('asked about its promotion while it is busy: asked again', async () => {
+    const busy = '-BUSY Redis is busy running a script.\r\n';
+    let answer = busy;
+    const replica = await startHostile((words, socket) => {
+      if (words[0] === 'ROLE') return list(bulk('master'), ':5\r\n', list());
+      if (words[0] === 'info') return words[1] === 'replication' ? answer : info({});
+      const isSeen = ({ 3: key }: readonly string[]) => key?.endsWith(':promotion');
+      return toScripts((call) => (isSeen(call) ? ':0\r\n' : grant()))(words, socket);
+    });
+    const handle = handleOn(replica, { restartGraceMs: 2_000 });
+    expect(await handle.acquire(newClaim(), lasting)).toEqual(failed('reply', /^BUSY /));
+    const ids = ['master_replid', 'master_replid2'].map((field) => `${field}:${'a'.repeat(40)}`);
+    answer = bulk(ids.join('\r\n'));
+    const reply = await handle.acquire(newClaim(), lasting);
+    expect(reply).toEqual(failed('restarted', /^was promoted 0 s ago /));
   });
 
   test('another server at the same address, which was started long ago', async () => {

@@ -20,8 +20,8 @@ import { kindOfError } from '../server-kinds.ts';
 import type { OpenedClient, Origin } from './client.ts';
 import { openMaster } from './sentinels.ts';
 
-/** How a server refuses any request: not logged in, protected mode, no room for another client. */
-const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients|unauthenticated/;
+/** How a server refuses any request of a client that has not logged in. */
+const loginMissing = /^NOAUTH\b|unauthenticated/;
 
 /** The first step in which the silence of a server is measured. */
 const leastSilenceMs = 1_000;
@@ -49,7 +49,10 @@ export interface MarkQuestion {
 }
 
 export class Connection {
-  /** The server's identity; known before the reply to the first command. */
+  /**
+   * The server's identity; known before the reply to the first command. Failed: it could not be
+   * asked, and what else is asked on this connection is worth nothing.
+   */
   readonly identity: Promise<ServerIdentity | Failed>;
   /** A password was given, and the server has asked for none. */
   readonly isLoginIdle: boolean;
@@ -64,7 +67,7 @@ export class Connection {
   #rejection: Failed | null = null;
   #isClosed = false;
   #identified: ServerIdentity | Failed | null = null;
-  #promotedAs: Promise<string | null> | null = null;
+  #promotedAs: Promise<string | null | Failed> | null = null;
 
   private constructor(
     { client, ask, whyFailed, isLoginIdle }: OpenedClient,
@@ -177,11 +180,11 @@ export class Connection {
       question && this.#askMark(question),
       question && ownList && this.eval(scripts.lists, [question.key], ownList.host, ''),
     ]);
-    // A refused INFO is no failure (some ACLs forbid it); a refused connection is.
-    if (isFailed(info) && refusedConnection.test(info.message)) return info;
     const server = typeof info === 'string' ? info : null;
     const isMore = server !== null && mayTellMore(server);
     const more = isMore ? await this.#send(() => this.#client.info('crdt')) : null;
+    const unanswered = [info, role, mark, more].find(isUnanswered);
+    if (unanswered) return unanswered;
     const told = typeof more === 'string' ? `${server}\n${more}` : server;
     this.#identified = parseIdentity(told, role, this.#clock.now(), mark);
     ownList?.tell(name, this, this.#identified, lists);
@@ -219,13 +222,18 @@ export class Connection {
    * The replication id under which a former replica has become a primary; null: it was never a
    * replica since its start, or does not say.
    */
-  promotedAs(): Promise<string | null> {
+  promotedAs(): Promise<string | null | Failed> {
     this.#promotedAs ??= this.#readPromotion();
     return this.#promotedAs;
   }
 
-  async #readPromotion(): Promise<string | null> {
-    const info = String(await this.#send(() => this.#client.info('replication')));
+  async #readPromotion(): Promise<string | null | Failed> {
+    const reply = await this.#send(() => this.#client.info('replication'));
+    if (isUnanswered(reply)) {
+      this.#promotedAs = null;
+      return reply;
+    }
+    const info = String(reply);
     const id = (field: string) => new RegExp(`^${field}:(\\w{1,64})`, 'm').exec(info)?.[1] ?? '';
     return /[^0]/.test(id('master_replid2')) ? id('master_replid') : null;
   }
@@ -291,6 +299,17 @@ export class Connection {
     if (failure.cause === 'connection') this.close();
     return failure;
   }
+}
+
+/**
+ * Whether the server could not answer for now: it is busy, it loads, the connection broke. Then it
+ * has told nothing, and must be asked again. What it refuses for good (some ACLs forbid INFO) is
+ * an answer.
+ */
+function isUnanswered(reply: unknown): reply is Failed {
+  if (!isFailed(reply)) return false;
+  const { cause, message } = reply;
+  return cause === 'connection' || kindOfError(message) !== null || loginMissing.test(message);
 }
 
 function splitAt(line: string, at: number): [string, string] {

@@ -52,7 +52,7 @@ async function failureOf(told: Told): Promise<string | null> {
     },
     settings,
   );
-  for (const [at, ms] of later.entries()) admit(at, ms);
+  for (const [at, ms] of later.entries()) admit(others.length + at, ms);
   const failure: Failed | null = asked === null ? null : await asked;
   return failure?.message.replace(/ and may .*: counts again( within)?/, ':') ?? null;
 }
@@ -86,6 +86,18 @@ test.each<[string, Told, string | null]>([
   ['first marks, the third is down', { uptimeMs: day, forMs: 2_000, others: [1_000] }, null],
   ['no other one is known in time', { uptimeMs: day, forMs: 2_000 }, lost],
   ['flushed, the others come later', { uptimeMs: day, forMs: 2_000, later: [day] }, lost],
+  ['flushed, one refuses marks', { uptimeMs: day, forMs: 2_000, others: [undefined, day] }, lost],
+  [
+    'flushed, one refuses marks, the third comes later',
+    { uptimeMs: day, forMs: 2_000, others: [undefined], later: [day] },
+    lost,
+  ],
+  [
+    'first marks, one refuses marks',
+    { uptimeMs: day, forMs: 2_000, others: [undefined, 2_000] },
+    null,
+  ],
+  ['first marks, both others refuse', { uptimeMs: day, forMs: 2_000, others: [undefined] }, lost],
   ['first marks, the others come later', { uptimeMs: day, forMs: 2_000, later: [2_000] }, null],
   ['tells no uptime', { uptimeMs: null, forMs: 2_000, others: [2_000] }, lost],
   ['tells no uptime, old mark', { uptimeMs: null, forMs: day }, null],
