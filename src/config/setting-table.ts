@@ -126,7 +126,9 @@ const settingTable = [
     kind: 'duration',
     default: null,
     defaultText: 'the ttl, with three masters or more',
-    description: 'how long a master does not vote after a restart, or empty; 0 turns this off',
+    description:
+      'how long a master does not vote after a restart, or empty: the longest ttl in use; ' +
+      '0 turns this off',
   },
   {
     key: 'differingMasters',

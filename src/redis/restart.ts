@@ -3,7 +3,7 @@
 // has just restarted, unless it fsyncs every change (only one that answers CONFIG GET is known to)
 // and still has its mark from before; one whose mark is new, so that it came empty; a replica that
 // was promoted, which lacks what it had not received yet; and another server that answers at the
-// same address.
+// same address. *Note:* the grace is one setting, so a lock with a longer ttl is not kept by it.
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';

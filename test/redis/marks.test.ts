@@ -116,6 +116,22 @@ test('an old backup votes at once, without the locks since; so DEL the mark', as
   await master.stop();
 });
 
+test('a longer ttl than the grace, and a master emptied under it: held twice', async () => {
+  for (const master of masters) await master.markLongAgo('');
+  const [first, second] = masters as [TestMaster, TestMaster];
+  const claim = newClaim({ ttlMs: 600_000 });
+  const { redlock } = redlockOn([first, second]);
+  expect(await redlock.attempt(claim)).toMatchObject({ kind: 'acquired' });
+  await second.flush();
+  const since = Date.now() - graceMs - 1_000;
+  await second.command('hset', markKey, 'id', 'new', 'since', since);
+  const attempt = (restartGraceMs: number) =>
+    redlockOn(masters, { restartGraceMs }).redlock.attempt(newClaim());
+  expect((await attempt(600_000)).kind).not.toBe('acquired');
+  // What masters.md warns of.
+  expect((await attempt(graceMs)).kind).toBe('acquired');
+});
+
 test('several prefixes on one server: a mark for each, and a vote by each', async () => {
   const [master] = (await startMasters(1, { persist: true })) as [TestMaster];
   await master.markLongAgo('a:');

@@ -83,6 +83,13 @@ test.each<[string, Told, string | null]>([
   ['flushed while it ran', { uptimeMs: day, forMs: 2_000, others: [day] }, lost],
   ['flushed, one other is silent', { uptimeMs: day, forMs: 2_000, others: [null, day] }, lost],
   ['first marks of all', { uptimeMs: day, forMs: 2_000, others: [2_000, 2_500] }, null],
+  // What masters.md warns of: it looks like the other one, which is met for the first time.
+  ['flushed 1.9 s after the first marks', { uptimeMs: day, forMs: 0, others: [0, 1_900] }, null],
+  [
+    'flushed 2.1 s after the first marks',
+    { uptimeMs: day, forMs: 0, others: [0, 2_100] },
+    lost.replace('2 s ago: 28', '0 s ago: 30'),
+  ],
   ['first marks, the third is down', { uptimeMs: day, forMs: 2_000, others: [1_000] }, null],
   ['no other one is known in time', { uptimeMs: day, forMs: 2_000 }, lost],
   ['flushed, the others come later', { uptimeMs: day, forMs: 2_000, later: [day] }, lost],
