@@ -3,7 +3,7 @@
 import { parseFreeze } from '../lock/freeze.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { Finished } from '../run/ports.ts';
-import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/supervisor.ts';
+import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/run-result.ts';
 import { quoted } from '../text/foreign-text.ts';
 import {
   busyLine,

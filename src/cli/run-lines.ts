@@ -3,7 +3,7 @@
 
 import { differenceLine } from '../redis/master-lists.ts';
 import type { RunEvent } from '../run/ports.ts';
-import type { StopReason } from '../run/supervisor.ts';
+import type { StopReason } from '../run/run-result.ts';
 import {
   failureLine,
   failuresLine,

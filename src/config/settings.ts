@@ -6,6 +6,7 @@ import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Preemptible } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import { enclosingLeaseOf } from '../run/environment.ts';
+import type { HoldOn } from '../run/ports.ts';
 import { objectionTo } from '../run/preconditions.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
@@ -47,7 +48,7 @@ export interface Settings extends RunTimings, MasterSettings, LockSettings {
   readonly jitterMs: number;
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
-  readonly holdOn: 'success' | 'always';
+  readonly holdOn: HoldOn;
   readonly isReentrant: boolean;
   /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
   readonly enclosing: EnclosingLease | null;

@@ -5,6 +5,7 @@
 import { constants } from 'node:os';
 import type { Protocol } from '../redis/calls/protocol.ts';
 import { type Reaction, reactions } from '../redis/masters-watch.ts';
+import type { HoldOn } from '../run/ports.ts';
 import { meaningOf } from '../run/signals.ts';
 import { ValueError } from '../text/errors.ts';
 import { quoted, unprintable, withoutPasswords } from '../text/foreign-text.ts';
@@ -121,7 +122,7 @@ export function readBytes(text: string): number {
 }
 
 /** After which runs --hold-at-least keeps the lock. */
-export function readHoldOn(text: string): 'success' | 'always' {
+export function readHoldOn(text: string): HoldOn {
   if (text !== 'success' && text !== 'always')
     throw new ValueError(`${quoted(text)}: neither success nor always (write one of them)`);
   return text;

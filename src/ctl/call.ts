@@ -33,7 +33,7 @@ export interface Call {
   readonly args: VerbArguments;
   readonly settings: CtlSettings;
   readonly clock: Clock;
-  /** This process, as the note in the value of a key. */
+  /** This process, as it stands in the value of a key. */
   readonly holderRecord: () => HolderRecord;
   readonly environment: NodeJS.ProcessEnv;
   /** This program with these very arguments, to be started once more. */

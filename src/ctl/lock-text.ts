@@ -6,7 +6,7 @@ import { toned } from '../cli/rows.ts';
 import { renderTable } from '../cli/table.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import { printable, quoted } from '../text/foreign-text.ts';
-import { reasonBehind, reasonParts, roughly } from '../text/lines.ts';
+import { leaseEnd, reasonBehind, reasonParts, roughly } from '../text/lines.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState, MasterVote, State } from './lock-state.ts';
 
@@ -67,10 +67,11 @@ export function headlineOf(lock: LockState): string {
       if (lock.freeze === null) return `free${waiting}`;
       return `free; a freeze on ${lock.freeze.votes} of ${masters} masters bars no run${waiting}`;
     case 'held':
-      if (lock.sharing !== 'exclusive') return `${together(lock)}; ${endOf(remainingMs)}${waiting}`;
+      if (lock.sharing !== 'exclusive')
+        return `${together(lock)}; ${leaseEnd(remainingMs)}${waiting}`;
       return (
         `held by ${first ? describe(first) : 'an unknown holder'}; ` +
-        `on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? endOf(remainingMs)}${waiting}`
+        `on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? leaseEnd(remainingMs)}${waiting}`
       );
     case 'frozen':
       return `${frozen ?? 'frozen'}; on ${lock.freeze?.votes} of ${masters} masters${waiting}`;
@@ -82,7 +83,7 @@ export function headlineOf(lock: LockState): string {
     case 'split':
       return (
         `split: no quorum of ${quorum} shows one holder, and none is free: ` +
-        `it cannot be acquired; ${endOf(remainingMs)}${waiting}`
+        `it cannot be acquired; ${leaseEnd(remainingMs)}${waiting}`
       );
     case 'unknown': {
       const failedCount = votes.filter(({ failure }) => failure !== null).length;
@@ -145,12 +146,6 @@ function detailOf(lock: LockState): string {
     ...(fence === null ? [] : [`fence ${fence}`]),
   ];
   return parts.length === 0 ? '' : `  ${parts.join(', ')}\n`;
-}
-
-function endOf(remainingMs: number | null): string {
-  return remainingMs === null
-    ? 'it never expires by itself'
-    : `lease ends in ${roughly(remainingMs)} unless extended`;
 }
 
 /** How long a lock is kept after its run; null: its run has not ended, or this is not known. */

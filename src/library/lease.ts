@@ -18,8 +18,8 @@ export interface Lease extends AsyncDisposable {
   readonly slot: number | null;
   readonly ttlMs: number;
   /**
-   * For how many ms from now the lock is confirmed to be held; 0 when it is lost. Computed from the
-   * clock, so also right after the process was suspended.
+   * For how many ms from now the lock is confirmed to be held; 0 when that time is over, or it is
+   * released. Computed from the clock, so also right after the process was suspended.
    */
   readonly validMs: number;
   /**

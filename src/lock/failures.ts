@@ -23,7 +23,7 @@ export const lagging: Failed = {
   message: 'has not been answering',
 };
 
-/** Of two failures of one master the more telling; of two equal ones the later. */
+/** Of two failures of one master the one that says more; of two equal ones the later. */
 export function moreTelling(earlier: Failed, later: Failed): Failed {
   return rankOf(later) >= rankOf(earlier) ? later : earlier;
 }

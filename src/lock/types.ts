@@ -226,7 +226,7 @@ export type Extension =
 
 export interface Released {
   readonly releasedCount: number;
-  /** A quorum answered that our value is removed, so it keeps no other client out. */
+  /** A quorum answered that our value is not there, by this or before: it keeps no client out. */
   readonly isConfirmed: boolean;
   /**
    * Why no quorum can still have had our value; before the end of its validity that is a loss.

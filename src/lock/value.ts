@@ -37,7 +37,7 @@ const mostFieldChars = 80;
 /** The longest --note, and the longest address of a CI job: see system/caller.ts. */
 export const mostReasonChars = { note: 200, url: 250 };
 /** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
-const mostValueBytes = 1_000;
+const mostOwnBytes = 1_000;
 
 /** What a claim asks for, beside its value: a lock held alone by default. */
 export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
@@ -55,10 +55,10 @@ export function renderValue(token: string, record: HolderRecord): string {
     `${token} ${JSON.stringify(text === '' ? withUrl : { ...withUrl, note: text })}`;
   // What has more bytes than characters may not fit. Then the end of the note is left out.
   let kept = [...reason];
-  while (kept.length > 0 && bytesIn(render(kept.join(''))) > mostValueBytes)
+  while (kept.length > 0 && bytesIn(render(kept.join(''))) > mostOwnBytes)
     kept = kept.slice(0, Math.floor(kept.length * 0.9));
   const value = render(kept.join(''));
-  return url === undefined || bytesIn(value) <= mostValueBytes
+  return url === undefined || bytesIn(value) <= mostOwnBytes
     ? value
     : `${token} ${JSON.stringify(identity)}`;
 }

@@ -124,7 +124,7 @@ class Wait {
   /** How many attempts in a row saw no holder and no waiter before us. */
   #splitCount = 0;
   /** How often another slot was tried since the last pause. */
-  #slotCount = 0;
+  #slotTryCount = 0;
 
   constructor(parts: WaitParts, limits: WaitLimits) {
     this.#parts = parts;
@@ -183,9 +183,9 @@ class Wait {
     if (attempt.kind !== 'busy' || attempt.freeSlot === null || sharing.kind !== 'slots')
       return false;
     this.#claim = { ...this.#claim, sharing: { ...sharing, slot: attempt.freeSlot } };
-    this.#slotCount += 1;
+    this.#slotTryCount += 1;
     if (this.#limits.waitMs === 0 && !this.#limits.retries) this.#attemptCount += 1;
-    return this.#slotCount < sharing.slotCount;
+    return this.#slotTryCount < sharing.slotCount;
   }
 
   #isOver(attempt: Failure): boolean {
@@ -222,7 +222,7 @@ class Wait {
     const { clock, report, redlock } = this.#parts;
     const { waitMs, aborted, retries } = this.#limits;
     const waitedMs = clock.now() - this.#beganAt;
-    this.#slotCount = 0;
+    this.#slotTryCount = 0;
     if (attempt.kind === 'busy') {
       const { holder, holderCount, freeInMs: remainingMs, position } = attempt;
       report({ kind: 'waiting', holder, holderCount, remainingMs, position, waitedMs });

@@ -34,8 +34,8 @@ import { KeptTree } from '../run/processes/kept-tree.ts';
 import { type Libc, loadBootClock, loadLibc } from '../run/processes/libc.ts';
 import type { ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
 import { SeenTree } from '../run/processes/seen-tree.ts';
+import type { Signal } from '../run/run-result.ts';
 import { signalsThat } from '../run/signals.ts';
-import type { Signal } from '../run/supervisor.ts';
 import { createSystemClock, readingsNow, systemSources } from '../system/clock.ts';
 import type { CodeCache } from './code-cache.ts';
 

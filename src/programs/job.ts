@@ -58,7 +58,7 @@ async function play(
   const { isolation } = machine;
   const isForeground = settings.foreground ?? hasTerminal();
   let slot: number | null = null;
-  let onLost: Promise<void> | null = null;
+  let hook: Promise<void> | null = null;
   const environmentOf = (lease: Lease) =>
     childEnvironment(process.env, lease, slotOf(lease.claim, settings.slotCount));
   const guard = guardFor(settings, machine, lock, (reason) => run.post({ kind: 'lost', reason }));
@@ -92,14 +92,14 @@ async function play(
     areMastersReplaced: () => replaced() !== null,
     onLost: (lease, reason) => {
       const environment = { ...environmentOf(lease), REDLOCK_LOST: reason };
-      if (settings.onLost !== null) onLost = runOnLost(settings.onLost, environment);
+      if (settings.onLost !== null) hook = runOnLost(settings.onLost, environment);
     },
     suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
   });
   const leaveProcess = connect(run, isForeground);
   try {
     const finished = await run.start();
-    await onLost;
+    await hook;
     return { finished, slot, servers };
   } finally {
     await guard.done();

@@ -41,7 +41,7 @@ export function markKeyOf(prefix: string): string {
   return `{${prefix}}:mark`;
 }
 
-/** The freeze, which bars new holders: see lock/people.ts. */
+/** The freeze, which bars new holders: see lock/freeze.ts. */
 export function freezeKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:freeze`;
 }

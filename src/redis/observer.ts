@@ -35,7 +35,7 @@ import {
   as,
   integer,
   listOf,
-  mostValueBytes,
+  mostToldBytes,
   oneOf,
   readReply,
   removalOf,
@@ -187,7 +187,7 @@ export class LockObserver {
   /** Bars new holders for so many ms (0: until thawed), unless another freeze stands there. */
   freeze(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed> {
     const read = as(
-      tuple(oneOf(0, 1), text(mostValueBytes)),
+      tuple(oneOf(0, 1), text(mostToldBytes)),
       ([code, standing]): FreezeReply =>
         code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
     );

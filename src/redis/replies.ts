@@ -148,7 +148,7 @@ function named(reply: unknown): string {
 }
 
 /** The scripts return so many bytes of a holder's value at most; a waiter's id is far shorter. */
-export const mostValueBytes = 1_024;
+export const mostToldBytes = 1_024;
 const mostSlots = 100_000;
 
 const seconds = integer(0, 1e11);
@@ -156,12 +156,12 @@ const microseconds = integer(0, 999_999);
 
 const refusal = tuple(
   oneOf(0),
-  text(mostValueBytes),
+  text(mostToldBytes),
   integer(-1),
   integer(-1),
   seconds,
   microseconds,
-  text(mostValueBytes),
+  text(mostToldBytes),
   listOf(integer(1, mostSlots), mostSlots),
 );
 
@@ -180,7 +180,7 @@ const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
 
 const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
   1: as(
-    tuple(oneOf(1), seconds, microseconds, text(mostValueBytes)),
+    tuple(oneOf(1), seconds, microseconds, text(mostToldBytes)),
     ([, secs, micros, replacedBy]) => ({
       kind: 'extended',
       masterTimeMs: secs * 1000 + micros / 1000,

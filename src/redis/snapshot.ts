@@ -18,7 +18,7 @@ import {
 } from './replies.ts';
 
 /** The longest value or line: the scripts cut longer values, and leave out longer lines. */
-const mostValueBytes = 4_096;
+const mostShownBytes = 4_096;
 
 export interface SeenWaiter {
   readonly id: string;
@@ -45,7 +45,7 @@ export interface LockSnapshot {
   readonly fence: number | null;
   /** The waiters with a sign of life, in order. */
   readonly queue: readonly SeenWaiter[];
-  /** The holders of a lock that has a mark as its value. */
+  /** The holders of a lock whose value is a lock mode. */
   readonly holders: readonly SeenHolder[];
   /** What bars new holders; null: nothing does. */
   readonly freeze: SeenFreeze | null;
@@ -126,7 +126,7 @@ export interface SeenHistories {
 
 /** Whether only the beginning of a value is known, so that it cannot be compared. */
 export function isCut(value: string): boolean {
-  return Buffer.byteLength(bytesOf(value)) > mostValueBytes;
+  return Buffer.byteLength(bytesOf(value)) > mostShownBytes;
 }
 
 /** The most keys in one reply. */
@@ -147,8 +147,8 @@ export const changedKeys = pairs(keyShape, text(40), (key, score) => ({
   changedByMs: (Math.floor(Number(score) / 2 ** 21) + 1) * 1000,
 }));
 
-const lines = listOf(text(mostValueBytes), 1_000_000);
-const facts = pairs(text(mostValueBytes), text(mostValueBytes), (name, fact) => ({ name, fact }));
+const lines = listOf(text(mostShownBytes), 1_000_000);
+const facts = pairs(text(mostShownBytes), text(mostShownBytes), (name, fact) => ({ name, fact }));
 
 /** The reply of the script `history` about so many locks at most. */
 export function historiesOfAtMost(most: number): Shape<SeenHistories> {
@@ -204,14 +204,14 @@ function skipOf(fact: string, success: string): SeenSkip | null {
   };
 }
 
-const value = text(mostValueBytes + 1);
+const value = text(mostShownBytes + 1);
 const queue = pairs(text(200), integer(0), (id, waitedMs): SeenWaiter => ({ id, waitedMs }));
 const endings = pairs(
-  text(mostValueBytes),
+  text(mostShownBytes),
   integer(0),
   (token, atMs): SeenEnding => ({ token, atMs }),
 );
-const members = pairs(text(mostValueBytes + 1), integer(0), (member, remainingMs) => {
+const members = pairs(text(mostShownBytes + 1), integer(0), (member, remainingMs) => {
   const parsed = parsePermit(member);
   return parsed && { ...parsed, remainingMs };
 });

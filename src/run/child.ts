@@ -1,11 +1,11 @@
 // The command with everything that it has started, as a run sees it: an interface, and the end of
-// what a command left behind. guard/client.ts implements the interface with the guard; the
-// simulator has its own.
+// what a command left behind. guard/guarded-command.ts implements the interface; the simulator has
+// its own.
 
 import os from 'node:os';
 import type { Clock } from '../lock/ports.ts';
 import type { WaitStatus } from './processes/libc.ts';
-import type { ChildExit, Signal } from './supervisor.ts';
+import type { ChildExit, Signal } from './run-result.ts';
 
 /** The end of the command itself; there may be leftover processes. */
 export interface Ended {

@@ -11,8 +11,8 @@ import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import type { Readable } from 'node:stream';
 import { RunError } from './preconditions.ts';
+import type { ChildExit } from './run-result.ts';
 import { raisedAgain } from './signals.ts';
-import type { ChildExit } from './supervisor.ts';
 
 /** The descriptor of the pipe in the first process; the command does not get it. */
 export const statusDescriptor = 3;

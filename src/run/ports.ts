@@ -9,7 +9,7 @@ import type { HeldLock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import type { Child } from './child.ts';
-import type { ChildExit, RunLossReason, RunResult, Signal, StopReason } from './supervisor.ts';
+import type { ChildExit, RunLossReason, RunResult, Signal, StopReason } from './run-result.ts';
 
 /** Both in ms before the end of validity. */
 export interface Reserves {

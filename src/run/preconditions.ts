@@ -6,11 +6,11 @@ import { accessSync, closeSync, constants, existsSync, openSync, statSync } from
 import { devNull } from 'node:os';
 import path from 'node:path';
 import type { Finished } from './ports.ts';
-import type { ChildExit } from './supervisor.ts';
+import type { ChildExit } from './run-result.ts';
 
 /**
  * What keeps a command from being started and is neither the user's mistake nor a bug: this machine
- * allows no guard, no isolation or too few files. Nothing is started, and nothing is locked.
+ * allows no guard, no isolation or too few files. Nothing is started, and nothing stays locked.
  */
 export class RunError extends Error {
   override readonly name = 'RunError';

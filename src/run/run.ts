@@ -16,13 +16,13 @@ import {
   reasonOfLoss,
   timeLeftOf,
 } from './ports.ts';
+import type { Signal } from './run-result.ts';
 import {
   type Action,
   type Event,
   initialState,
   isKept,
   resultOf,
-  type Signal,
   transition,
 } from './supervisor.ts';
 

@@ -6,6 +6,7 @@
 import type { Person } from '../lock/people.ts';
 import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
+import type { HoldOn } from './ports.ts';
 import {
   type ChildExit,
   hasRun,
@@ -16,8 +17,6 @@ import {
   type StopReason,
 } from './run-result.ts';
 import { meaningOf } from './signals.ts';
-
-export type { ChildExit, RunLossReason, RunResult, Signal, StopReason };
 
 /**
  * stopping: the child was sent the stop signal. sweeping: it has ended, and its leftover processes
@@ -111,7 +110,7 @@ export function transition(state: State, event: Event): Step {
  * Whether --hold-at-least applies: not to a command that never ran, or ran without its lock, nor
  * where a person wants the lock free; with `success` only to one that ended by itself, with 0.
  */
-export function isKept(state: State, holdOn: 'success' | 'always'): boolean {
+export function isKept(state: State, holdOn: HoldOn): boolean {
   const { cause, childExit } = state;
   if (cause?.kind === 'lost' || cause?.kind === 'stopped') return false;
   if (holdOn === 'always') return hasRun(childExit);

@@ -7,8 +7,8 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import os, { devNull } from 'node:os';
 import { isatty } from 'node:tty';
+import type { Signal } from './run-result.ts';
 import { type Meaning, meaningOf, signalsThat } from './signals.ts';
-import type { Signal } from './supervisor.ts';
 
 /** Found out before the command runs: later a terminal may have closed. */
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));

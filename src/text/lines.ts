@@ -53,12 +53,15 @@ export function holderLine(value: string, remainingMs: number | null, count: num
         : `free in ${roughly(remainingMs)} unless extended`;
     return `masters show ${count} holders, on some it is ${holder}; ${end}`;
   }
-  const end =
-    remainingMs === null
-      ? 'it never expires by itself'
-      : `lease ends in ${roughly(remainingMs)} unless extended`;
   const kept = keptLine(value);
-  return `${holder}; ${kept === '' ? '' : `${kept}; `}${end}`;
+  return `${holder}; ${kept === '' ? '' : `${kept}; `}${leaseEnd(remainingMs)}`;
+}
+
+/** When the key of a lock that is held expires; null: never. */
+export function leaseEnd(remainingMs: number | null): string {
+  return remainingMs === null
+    ? 'it never expires by itself'
+    : `lease ends in ${roughly(remainingMs)} unless extended`;
 }
 
 /** Its process may have ended long ago. Empty where the lock is freed with it. */

@@ -37,7 +37,7 @@ const arrange: Record<Before, () => Promise<unknown>> = {
 
 type Words = (string | number)[];
 const keys = ['k', 'n', 'q', 'w', 'b'];
-/** Mark and slot. */
+/** Lock mode and slot. */
 const alone = ['', 0] as const;
 const run = (script: string, ...args: Words) =>
   master.command('eval', script, keys.length, ...keys, ...args);

@@ -7,7 +7,7 @@ import type { EnclosingLease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { AcquisitionParts } from '../../src/run/acquisition.ts';
 import type { RunEvent } from '../../src/run/ports.ts';
-import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
+import type { ChildExit, Signal } from '../../src/run/run-result.ts';
 import { Endpoint } from './endpoint.ts';
 import { observedEnclosingLock } from './observed-enclosing-lock.ts';
 import { type ExecutionContext, markOf } from './program.ts';

@@ -10,7 +10,7 @@ import type { NotAcquired } from '../../src/lock/wait.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { AcquisitionParts, RunWaitParts, RunWaitSettings } from '../../src/run/acquisition.ts';
 import type { Finished, RunEvent } from '../../src/run/ports.ts';
-import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
+import type { ChildExit, Signal } from '../../src/run/run-result.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import { NestedProgram } from './nested-program.ts';

@@ -4,7 +4,7 @@
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Child, Ended } from '../../src/run/child.ts';
-import type { ChildExit } from '../../src/run/supervisor.ts';
+import type { ChildExit } from '../../src/run/run-result.ts';
 import type { Machine } from './machine.ts';
 import { SimProcess } from './sim-process.ts';
 

@@ -3,7 +3,7 @@
 // running. Out of reach, as on another host, the enclosing run has only a connection to it.
 
 import type { Clock } from '../../src/lock/ports.ts';
-import type { ChildExit } from '../../src/run/supervisor.ts';
+import type { ChildExit } from '../../src/run/run-result.ts';
 import type { NestedProgram } from './nested-program.ts';
 import type { Tree } from './sim-child.ts';
 

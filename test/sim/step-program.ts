@@ -5,7 +5,7 @@
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import type { Signal } from '../../src/run/supervisor.ts';
+import type { Signal } from '../../src/run/run-result.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import { observedRedlock } from './observed-redlock.ts';

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Lease, Sharing } from '../../src/lock/types.ts';
-import type { StopReason } from '../../src/run/supervisor.ts';
+import type { StopReason } from '../../src/run/run-result.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Ends } from './ends.ts';

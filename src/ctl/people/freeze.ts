@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseFreeze, renderFreeze } from '../../lock/freeze.ts';
 import { parseValue } from '../../lock/value.ts';
+import { mostToldBytes } from '../../redis/replies.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { failureLine, holderLine } from '../../text/lines.ts';
@@ -72,9 +73,6 @@ function isInCalendar(day: string): boolean {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
-/** The scripts answer with the beginning of a value of so many bytes at most. */
-const mostValueBytes = 1_024;
-
 interface Answer {
   readonly outcome: 'frozen' | 'taken' | 'thawed' | 'free' | 'changed' | 'no-quorum';
   /** One line for people. */
@@ -96,7 +94,7 @@ export async function freeze(call: Call): Promise<number> {
   const forMs = freezeMsOf(args, new Date());
   const token = randomBytes(20).toString('base64url');
   const value = renderFreeze({ token, ...holderRecord(), note: by.note });
-  if (Buffer.byteLength(value) > mostValueBytes)
+  if (Buffer.byteLength(value) > mostToldBytes)
     throw new UsageError('freeze: --note: too long in bytes (say it shorter)');
   const query = await MasterQuery.of(settings, clock);
   const { kind } = await freezeLock(query, name, value, forMs ?? 0);

@@ -222,12 +222,12 @@ function keysWithFreezes(resources: readonly string[], prefix: string): string[]
   return [...keysIn(resources, prefix), ...freezes];
 }
 
-/** Mark and slot. */
+/** Lock mode and slot. */
 function sharingArgs({ sharing }: Claim): [string, number] {
   return [modeOf(sharing), sharing.kind === 'slots' ? sharing.slot : 0];
 }
 
-/** Value, ttl, ms to keep the counters, fence, mark and slot. */
+/** Value, ttl, ms to keep the counters, fence, lock mode and slot. */
 function holderArgs(claim: Claim, fence: number | null): (string | number)[] {
   const { value, ttlMs } = claim;
   return [

@@ -12,7 +12,7 @@ import type { Child } from '../child.ts';
 import type { GuardEnd, TimeLeft } from '../ports.ts';
 import type { Libc } from '../processes/libc.ts';
 import { keepApart, OtherChildren } from '../processes/own-children.ts';
-import type { ChildExit } from '../supervisor.ts';
+import type { ChildExit } from '../run-result.ts';
 import { GuardProcess, type GuardSupply } from './guard-process.ts';
 import { GuardedCommand } from './guarded-command.ts';
 import { after } from './patience.ts';

@@ -8,7 +8,7 @@ import { accessSync, constants } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { exitInside, statusDescriptor } from '../isolation.ts';
 import { execa } from '../processes/execa.ts';
-import type { ChildExit } from '../supervisor.ts';
+import type { ChildExit } from '../run-result.ts';
 import { callerStreams, type StartPlan } from './protocol.ts';
 
 export interface StartedCommand {

@@ -4,7 +4,7 @@
 
 import type { Clock } from '../../lock/ports.ts';
 import { killingMsOf } from '../processes/kill-all.ts';
-import type { Signal } from '../supervisor.ts';
+import type { Signal } from '../run-result.ts';
 
 export interface GuardSettings {
   readonly stopSignal: Signal;

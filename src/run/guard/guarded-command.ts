@@ -13,7 +13,7 @@ import type { Libc } from '../processes/libc.ts';
 import { type OtherChildren, reapOrphans } from '../processes/own-children.ts';
 import type { ProcessTree } from '../processes/process-tree.ts';
 import { SeenTree } from '../processes/seen-tree.ts';
-import type { ChildExit, Signal } from '../supervisor.ts';
+import type { ChildExit, Signal } from '../run-result.ts';
 import type { GuardProcess } from './guard-process.ts';
 import { after, soon } from './patience.ts';
 import {

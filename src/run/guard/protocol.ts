@@ -4,7 +4,7 @@
 // neither a message that was read late nor a machine that slept in between gives more time than
 // there is.
 
-import type { ChildExit, Signal } from '../supervisor.ts';
+import type { ChildExit, Signal } from '../run-result.ts';
 
 /** The name of the guard in ps(1) and in its own messages. */
 export const guardName = 'redlock-guard';

@@ -8,7 +8,7 @@
 
 import { ConfigError } from '../../text/errors.ts';
 import { RunError } from '../preconditions.ts';
-import type { Signal } from '../supervisor.ts';
+import type { Signal } from '../run-result.ts';
 import { killAll } from './kill-all.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
 import { childrenOf, namespacedPids, objectionToTable, processEntry } from './process-table.ts';

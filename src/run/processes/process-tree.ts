@@ -1,7 +1,7 @@
 // The processes of one command: an interface. kept-tree.ts: as the kernel keeps them for a child
 // subreaper (Linux). seen-tree.ts: as far as they are found among all processes.
 
-import type { Signal } from '../supervisor.ts';
+import type { Signal } from '../run-result.ts';
 
 export interface ProcessTree {
   /** To be called from time to time: reaps processes that have ended, or notes those that exist. */

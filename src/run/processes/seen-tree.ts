@@ -4,7 +4,7 @@
 // kept-tree.ts: an orphan in a session of its own that was never seen is not found.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Signal } from '../supervisor.ts';
+import type { Signal } from '../run-result.ts';
 import { allProcesses, type ProcessEntry } from './process-table.ts';
 import {
   type ProcessId,

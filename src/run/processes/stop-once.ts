@@ -2,7 +2,7 @@
 // there are, and none of them is missed. What a process starts after it was told to stop is its
 // cleanup, and gets none.
 
-import type { Signal } from '../supervisor.ts';
+import type { Signal } from '../run-result.ts';
 import type { ProcessEntry } from './process-table.ts';
 import { type RunningCommand, sendToAll } from './process-tree.ts';
 import {

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { Reporter, type ReporterSettings } from '../../../src/cli/reporter.ts';
 import type { Finished, RunEvent } from '../../../src/run/ports.ts';
-import type { StopReason } from '../../../src/run/supervisor.ts';
+import type { StopReason } from '../../../src/run/run-result.ts';
 
 type Verbosity = ReporterSettings['verbosity'];
 

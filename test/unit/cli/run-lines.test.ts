@@ -7,7 +7,7 @@ import { commandLine, endingLine } from '../../../src/cli/ending-line.ts';
 import { eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
 import type { RunEvent } from '../../../src/run/ports.ts';
-import type { ChildExit, RunResult, StopReason } from '../../../src/run/supervisor.ts';
+import type { ChildExit, RunResult, StopReason } from '../../../src/run/run-result.ts';
 import { failuresLine, heldByLine, holderLine, roughly } from '../../../src/text/lines.ts';
 import { generous } from '../../servers/patience.ts';
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { NotAcquired } from '../../../src/lock/wait.ts';
 import { exitStatusOf } from '../../../src/run/outcome.ts';
-import type { ChildExit, Signal, StopReason } from '../../../src/run/supervisor.ts';
+import type { ChildExit, Signal, StopReason } from '../../../src/run/run-result.ts';
 
 const conflict = 33;
 const statusOf = (cause: StopReason, childExit: ChildExit | null = null) =>

@@ -6,7 +6,7 @@ import type { Child, Ended } from '../../../src/run/child.ts';
 import { exitStatusOf } from '../../../src/run/outcome.ts';
 import type { RunParts, RunSettings } from '../../../src/run/ports.ts';
 import { Run } from '../../../src/run/run.ts';
-import type { ChildExit } from '../../../src/run/supervisor.ts';
+import type { ChildExit } from '../../../src/run/run-result.ts';
 import { claim, settings } from './rig.ts';
 
 const cannotExtend = { kind: 'unreachable', failures: [] } as const;

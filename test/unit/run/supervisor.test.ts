@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { exitStatusOf } from '../../../src/run/outcome.ts';
+import type { ChildExit } from '../../../src/run/run-result.ts';
 import { signalTable } from '../../../src/run/signals.ts';
 import {
   type Action,
-  type ChildExit,
   type Event,
   initialState,
   isKept,
