@@ -71,7 +71,8 @@ export function headlineOf(lock: LockState): string {
         return `${together(lock)}; ${leaseEnd(remainingMs)}${waiting}`;
       return (
         `held by ${first ? describe(first) : 'an unknown holder'}; ` +
-        `on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? leaseEnd(remainingMs)}${waiting}`
+        `on ${first?.votes} of ${masters} masters; ` +
+        `${keptFor(lock) ?? leaseEnd(remainingMs)}${waiting}`
       );
     case 'frozen':
       return `${frozen ?? 'frozen'}; on ${lock.freeze?.votes} of ${masters} masters${waiting}`;

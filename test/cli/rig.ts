@@ -108,7 +108,7 @@ export async function isOnEach(masters: readonly TestMaster[], name: string): Pr
   await eventually(`${name} is on each master`, isOnAll);
 }
 
-/** Makes another client hold the lock, without an end. */
+/** Makes another client hold the lock, which it never extends. */
 export async function takeBy(
   value: string,
   masters: readonly TestMaster[],

@@ -37,8 +37,8 @@ export function redlockOn(
   places: readonly (Place | MasterSource)[],
   options: RedlockOptions = {},
 ): Redlock {
-  const sources = places.map((position) =>
-    typeof position !== 'string' && 'url' in position ? position.url : position,
+  const sources = places.map((place) =>
+    typeof place !== 'string' && 'url' in place ? place.url : place,
   );
   const redlock = new Redlock(sources, { restartGraceMs: 0, ...options });
   opened.push(redlock);
@@ -53,9 +53,9 @@ export function clientsOf(
 ): Redis[] {
   return places.map(({ url }) => {
     const { protocol, pathname, hostname, port } = new URL(url);
-    const position =
+    const address =
       protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port) };
-    const client = new Client({ ...position, ...options });
+    const client = new Client({ ...address, ...options });
     client.on('error', () => {}); // Programs have one, or ioredis writes to stderr.
     clients.push(client);
     return client;

@@ -68,7 +68,7 @@ test.each([
   },
 );
 
-test('13. the same server twice is found by what answers, not by position (S5)', async () => {
+test('13. the same server twice is found by what answers, not by place (S5)', async () => {
   const registry = new ServerRegistry();
   const [one, two] = [handleOn(first, { registry }), handleOn(proxy, { registry })];
   expect(await two.identify()).toBeNull();

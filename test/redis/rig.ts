@@ -31,17 +31,18 @@ afterEach(() => {
   for (const handle of handles.splice(0)) handle.close();
 });
 
-export interface RigOptions extends Partial<RedisMasterSettings> {
+export interface RigOptions
+  extends Partial<Pick<RedisMasterSettings, 'prefix' | 'restartGraceMs'>> {
   readonly masterTimeoutMs?: number;
   readonly registry?: ServerRegistry;
 }
 
 export function handleOn(
-  position: Place,
+  place: Place,
   { prefix = '', restartGraceMs = 0, registry = new ServerRegistry() }: RigOptions = {},
 ) {
   const handle = new RedisMaster(
-    addressOf(position),
+    addressOf(place),
     {
       prefix,
       restartGraceMs,
@@ -56,16 +57,15 @@ export function handleOn(
   return handle;
 }
 
-function addressOf(position: Place): MasterAddress {
-  return parseAddress(typeof position === 'string' ? position : position.url);
+function addressOf(place: Place): MasterAddress {
+  return parseAddress(typeof place === 'string' ? place : place.url);
 }
 
 /** One attempt of a handle of its own. */
-export function acquireAt(position: Place): Promise<AcquireReply> {
-  return handleOn(position).acquire(newClaim(), lasting);
+export function acquireAt(place: Place): Promise<AcquireReply> {
+  return handleOn(place).acquire(newClaim(), lasting);
 }
 
-/** Matches a vote that was not given. */
 /** As failed(), with what to do beside the message. */
 export function advised(cause: FailureCause, message: RegExp, advice: RegExp) {
   return expect.objectContaining({
@@ -75,6 +75,7 @@ export function advised(cause: FailureCause, message: RegExp, advice: RegExp) {
   });
 }
 
+/** Matches a vote that was not given. */
 export function failed(cause: FailureCause, message: RegExp) {
   return expect.objectContaining({
     kind: 'failed',
@@ -93,7 +94,7 @@ export interface Rig {
 /** A Redlock of its own over these masters, as one more program has it. */
 export function redlockOn(places: readonly Place[], options: RigOptions = {}): Rig {
   const registry = options.registry ?? new ServerRegistry();
-  const masters = places.map((position) => handleOn(position, { ...options, registry }));
+  const masters = places.map((place) => handleOn(place, { ...options, registry }));
   const events: LockEvent[] = [];
   const { masterTimeoutMs = 1_000 } = options;
   const settings = { masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor };
