@@ -78,6 +78,15 @@ test('prints the token and ends; a daemon extends the lock until it is released'
   ]);
 });
 
+test('a ttl that leaves no time for an extension is refused, wherever it was set', async () => {
+  const short = await ctl(masters, ['hold', 'job', '--ttl', '100ms']);
+  const stderr = expect.stringMatching(/^redlockctl: hold: --ttl: 100ms: too short to be extended/);
+  expect(short).toMatchObject({ code: 64, stderr });
+  const env = { ...environmentFor(masters), REDLOCK_TTL: '100ms' };
+  expect(await ctl(masters, ['hold', 'job'], { env })).toMatchObject({ code: 78 });
+  expect(await countOf(masters, 'job')).toBe(0);
+});
+
 test('a role that redlockctl does not write starts no daemon', async () => {
   const env = { REDLOCK_RUN_HOLDER: '7:NaN' };
   const { code, stdout, stderr } = await ctl(masters, ['hold', 'x', '--background'], { env });
