@@ -161,10 +161,15 @@ const publish = async (folder: string, words: string[] = []) => {
   const places = ['--image', `${images.address}/redlock-run`, '--remote', remote, '--tap', tap];
   const args = [join(checkout, 'scripts/publish.js'), '--from', folder, ...places, ...words];
   return exec(process.execPath, args, { cwd: checkout, env: environment }).then(
-    ({ stderr }) => ({ code: 0, said: stderr }),
-    ({ code, stderr }) => ({ code: Number(code), said: String(stderr) }),
+    ({ stderr }) => ({ code: 0, said: withoutNotices(stderr) }),
+    ({ code, stderr }) => ({ code: Number(code), said: withoutNotices(String(stderr)) }),
   );
 };
+
+/** Without the lines about what takes longer than some seconds. */
+function withoutNotices(stderr: string): string {
+  return stderr.replace(/^redlock-run: .* \.\.\.\n/gm, '');
+}
 
 /** What users of each place would get now. */
 async function state() {
