@@ -2,7 +2,7 @@
 // percentile. The scale is logarithmic because a peer that waits for a frozen master takes ten
 // thousand times as long.
 
-import { darkMode, linesOfText, paragraph } from '../sim/picture.ts';
+import { drawingOf, linesOfText, paragraph } from '../sim/picture.ts';
 
 export interface Panel {
   readonly title: string;
@@ -72,19 +72,11 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
       ...rows.flatMap((row, index) => rowOf(row, top + size.row * (index + 0.5), x)),
     ];
   });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${y}" ` +
-      `width="${size.width}" height="${y}" ` +
-      'font-family="system-ui, sans-serif" font-size="14" fill="#1a202c">',
-    `<title>${title}</title>`,
-    darkMode,
-    `<rect width="100%" height="100%" fill="#ffffff"/>`,
+  return drawingOf({ width: size.width, height: y, title }, [
     `<text x="12" y="22" font-size="15">${title}</text>`,
     ...paragraph(caption, 42, 13, columns),
     ...parts,
-    '</svg>',
-    '',
-  ].join('\n');
+  ]);
 }
 
 function rowOf(

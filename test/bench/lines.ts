@@ -2,7 +2,7 @@
 // as SVG text. Names are moved apart where lines end close to one another; a curve that ends before
 // the margin is led to its name by dots.
 
-import { darkMode, linesOfText, paragraph } from '../sim/picture.ts';
+import { drawingOf, linesOfText, paragraph } from '../sim/picture.ts';
 
 export interface Curve {
   readonly name: string;
@@ -30,13 +30,7 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
   const height = bottom + size.bottom;
   const across = scaleOf([xs[0] ?? 1, xs.at(-1) ?? 10], [size.left, right]);
   const up = scaleOf([ticks[0] ?? 1, ticks.at(-1) ?? 10], [bottom, top]);
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" ` +
-      `width="${size.width}" height="${height}" ` +
-      'font-family="system-ui, sans-serif" font-size="14" fill="#1a202c">',
-    `<title>${title}</title>`,
-    darkMode,
-    `<rect width="100%" height="100%" fill="#ffffff"/>`,
+  return drawingOf({ width: size.width, height, title }, [
     `<text x="12" y="22" font-size="15">${title}</text>`,
     ...paragraph(caption, 42, 13, columns),
     ...ticks.flatMap((y) => [
@@ -50,9 +44,7 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
     ),
     ...curves.flatMap((curve, index) => drawn(curve, colourOf(curve.name, index), across, up)),
     ...namesOf(curves, across, up),
-    '</svg>',
-    '',
-  ].join('\n');
+  ]);
 }
 
 type Scale = (value: number) => string;

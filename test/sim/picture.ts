@@ -27,8 +27,8 @@ export interface Picture {
 }
 
 const size = { width: 680, left: 46, right: 30, top: 34, lane: 36, line: 18, columns: 84 };
-/** The same colours on a dark page, for this picture and the charts of the benchmarks. */
-export const darkMode = [
+/** The same colours on a dark page. */
+const darkMode = [
   '<style>@media (prefers-color-scheme: dark) {',
   'svg { fill: #e2e8f0 } [fill="#ffffff"] { fill: #0d1117 } [stroke="#e2e8f0"] { stroke: #2d3748 }',
   '[stroke="#ffffff"] { stroke: #0d1117 }',
@@ -46,6 +46,27 @@ const opacities = { belief: 0.3, command: 1, key: 0.75, away: 0.35 };
 const legend =
   'pale: believes that it holds the lock; full: its command runs; ' +
   'on a master: its key stands; grey: frozen or down';
+
+interface Frame {
+  readonly width: number;
+  readonly height: number;
+  readonly title: string;
+}
+
+/** An SVG on a white or a dark page: this picture, and the charts of the benchmarks. */
+export function drawingOf({ width, height, title }: Frame, parts: readonly string[]): string {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ` +
+      `width="${width}" height="${height}" ` +
+      'font-family="system-ui, sans-serif" font-size="14" fill="#1a202c">',
+    `<title>${title}</title>`,
+    darkMode,
+    `<rect width="100%" height="100%" fill="#ffffff"/>`,
+    ...parts,
+    '</svg>',
+    '',
+  ].join('\n');
+}
 
 /** The lines of a text, from a place downwards; its last line is at `y + 18 * (lines - 1)`. */
 export function paragraph(text: string, y: number, fontSize: number, columns: number): string[] {
@@ -95,13 +116,7 @@ export function svgOf({ title, ms, lanes, notes }: Picture): string {
           `<text x="${x(atMs)}" y="${middle(index) - 13}" font-size="12">▾ ${text}</text>`,
       ),
   ]);
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" ` +
-      `width="${size.width}" height="${height}" ` +
-      'font-family="system-ui, sans-serif" font-size="14" fill="#1a202c">',
-    `<title>${title}</title>`,
-    darkMode,
-    `<rect width="100%" height="100%" fill="#ffffff"/>`,
+  return drawingOf({ width: size.width, height, title }, [
     ...paragraph(title, 22, 15, size.columns),
     ...ticks.flatMap((at) => [
       `<line x1="${x(at)}" x2="${x(at)}" y1="${top - 8}" y2="${bottom}" stroke="#e2e8f0"/>`,
@@ -109,7 +124,5 @@ export function svgOf({ title, ms, lanes, notes }: Picture): string {
     ]),
     ...rows,
     ...paragraph(legend, bottom + 42, 13, size.columns),
-    '</svg>',
-    '',
-  ].join('\n');
+  ]);
 }
