@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const docs = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.md'))
   .map((file) => path.join('docs', file));
-const others = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/README.md'];
+const others = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/README.md'];
 
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 const withoutCode = (text: string) => text.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, '');

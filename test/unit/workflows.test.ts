@@ -1,0 +1,56 @@
+// What the workflows and .ci/run call exists: the scripts of package.json, the suites, and the
+// options of the tools. A workflow is played by a forge only, and some of them at night.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseArguments as parseSim } from '../sim/arguments.ts';
+import { parseArguments as parseTorture } from '../torture/arguments.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+const workflows = readdirSync(path.join(root, '.github/workflows'));
+const files = [...workflows.map((name) => `.github/workflows/${name}`), '.ci/run'];
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+const config = read('vitest.config.ts');
+
+/** The scripts that a text calls, each with the words behind `--`. */
+function calls(text: string): (readonly [script: string, words: readonly string[]])[] {
+  const found = text.matchAll(
+    /\bnpm (?:run (?:--silent )?([\w:-]+)|(test))(?: -- ([^\n|&#\\]*))?/g,
+  );
+  return [...found].map(([, script, test, words = '']) => [
+    script ?? test ?? '',
+    words.split(' ').filter((word) => word !== ''),
+  ]);
+}
+
+/** What a tool says of words that it does not take; null: it takes them. */
+function objectionOf(script: string, words: readonly string[]): string | null {
+  const parse = { sim: parseSim, torture: parseTorture }[script];
+  const parsed = parse?.(words);
+  return parsed && 'text' in parsed ? parsed.text : null;
+}
+
+/** What is called in a text and does not exist. */
+function missing(text: string): string[] {
+  const suites = [...text.matchAll(/--project ([\w-]+)/g)].map(([, name = '']) => name);
+  return [
+    ...calls(text).flatMap(([script, words]) =>
+      script in scripts ? (objectionOf(script, words) ?? []) : [script],
+    ),
+    ...suites.filter((name) => !config.includes(`'${name}'`)),
+  ];
+}
+
+describe('what is called exists', () => {
+  it('what does not is seen', () => {
+    const text = 'npm run none\nnpm test -- --project nowhere\nnpm run sim -- --profile calm --no';
+    expect(missing(text)).toEqual(['none', expect.stringContaining('--no'), 'nowhere']);
+  });
+
+  it.each(files)('by %s', (file) => {
+    expect(calls(read(file)).length).toBeGreaterThan(0);
+    expect(missing(read(file))).toEqual([]);
+  });
+});
