@@ -3,7 +3,7 @@
 
 export {
   type ErrorKind,
-  type LeaseLossReason as LostReason,
+  type LostReason,
   RedlockError,
 } from './library/error.ts';
 export type { Lease } from './library/lease.ts';

@@ -43,20 +43,14 @@ export type ErrorKind =
  * - `suspended`: this process was stopped, asleep or busy when the lock had to be extended
  * - `released`, `closed`: by this program itself
  */
-export type LeaseLossReason =
-  | 'taken'
-  | 'expired'
-  | 'unreachable'
-  | 'suspended'
-  | 'released'
-  | 'closed';
+export type LostReason = 'taken' | 'expired' | 'unreachable' | 'suspended' | 'released' | 'closed';
 
 /** The facts beside the kind. */
 interface Facts {
   readonly holder?: string;
   readonly freeInMs?: number | null;
   readonly failures?: readonly MasterFailure[];
-  readonly reason?: LeaseLossReason;
+  readonly reason?: LostReason;
   readonly cause?: unknown;
 }
 
@@ -76,7 +70,7 @@ export class RedlockError extends Error {
   /** For `unreachable` and `misconfigured`, the answer of each master that failed. */
   readonly failures: readonly MasterFailure[];
   /** For `lost`. */
-  readonly reason: LeaseLossReason | null;
+  readonly reason: LostReason | null;
 
   constructor(kind: ErrorKind, message: string, facts: Facts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -140,7 +134,7 @@ export function abortedError(
   return new RedlockError('aborted', `aborted: ${whichOf(resources)}: ${why}`, { cause });
 }
 
-const lossLine: Readonly<Record<LeaseLossReason, string>> = {
+const lossLine: Readonly<Record<LostReason, string>> = {
   taken: 'taken: masters show the value of another client',
   expired: 'expired: too few masters still show our value, or it was not extended in time',
   unreachable: 'unreachable: no quorum extended it in time',
@@ -153,7 +147,7 @@ const lossLine: Readonly<Record<LeaseLossReason, string>> = {
 /** @internal */
 export function lostError(
   resources: readonly string[],
-  reason: LeaseLossReason,
+  reason: LostReason,
   cause?: unknown,
 ): RedlockError {
   return new RedlockError('lost', `lost: ${whichOf(resources)}: ${lossLine[reason]}`, {

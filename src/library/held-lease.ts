@@ -10,7 +10,7 @@ import type { LockTimings } from '../lock/timings.ts';
 import type { Lease as CoreLease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
-import { type LeaseLossReason, lostError, RedlockError } from './error.ts';
+import { type LostReason, lostError, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
 
 export interface HeldLeaseParts {
@@ -64,6 +64,7 @@ export class HeldLease implements Lease {
         onStopAsked: () => {},
         onKillDue: () => {},
         onLost: (reason) => this.#onLost(reason),
+        // The renewal has stopped, so the work has to stop as well.
         onBug: (bug) => this.lose('suspended', bug),
       },
     );
@@ -93,7 +94,7 @@ export class HeldLease implements Lease {
   }
 
   /** Stops extending the lock, and fires the signal. Without effect after a release. */
-  lose(reason: LeaseLossReason, cause?: unknown): void {
+  lose(reason: LostReason, cause?: unknown): void {
     if (this.#releasing || this.signal.aborted) return;
     this.#keeper.end();
     this.#losing.abort(lostError(this.resources, reason, cause));
