@@ -169,7 +169,7 @@ function checkedTimings(
 ): RunTimings {
   if (ttl === null) throw new TypeError('no default: ttl');
   const timings = runTimings(ttl.value, masterTimeout?.value ?? null, grace?.value ?? null);
-  const danger = dangerOf(timings);
+  const danger = dangerOf(timings, true);
   if (danger === null) return timings;
   const { ttlMs, graceMs, masterTimeoutMs } = timings;
   const [ttlText, graceText, timeoutText] = [ttlMs, graceMs, masterTimeoutMs].map(renderDuration);

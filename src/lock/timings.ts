@@ -74,7 +74,7 @@ export function stopAtMsOf(
  * Why a lock cannot be held safely with these timings; null when it can. `isExtended`: the lock is
  * extended automatically, which needs time.
  */
-export function dangerOf(timings: LockTimings | RunTimings, isExtended = true): string | null {
+export function dangerOf(timings: LockTimings | RunTimings, isExtended: boolean): string | null {
   const { ttlMs, masterTimeoutMs, reserveMs, extendEveryMs, driftFactor } = timings;
   const driftMs = driftMsOf(ttlMs, driftFactor);
   const isRun = 'graceMs' in timings;

@@ -63,7 +63,7 @@ export function rulesOf(
   program: ProgramName,
   prefix: string,
   version: string,
-  hasConfig = false,
+  hasConfig: boolean,
 ): string[] {
   const literal = prefix.replace(/[\\*?[\]]/g, '\\$&');
   const [major = 0, minor = 0] = version.split('.').map(Number);

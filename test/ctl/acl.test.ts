@@ -37,8 +37,8 @@ test('two lines for redis-cli, the rest on stderr', async () => {
   const { stdout } = await ctl(masters, ['acl', '--json']);
   const { version, users } = JSON.parse(stdout);
   expect(users).toEqual([
-    { user: 'redlock-run', rules: rulesOf('redlock-run', 'redlock:', version) },
-    { user: 'redlockctl', rules: rulesOf('redlockctl', 'redlock:', version) },
+    { user: 'redlock-run', rules: rulesOf('redlock-run', 'redlock:', version, false) },
+    { user: 'redlockctl', rules: rulesOf('redlockctl', 'redlock:', version, false) },
   ]);
 });
 
@@ -191,8 +191,8 @@ test.each(['zrange', 'scan', 'type'])(
 );
 
 test('rules for 6.0 know no channels, and later ones do', () => {
-  expect(rulesOf('redlock-run', 'redlock:', '6.0.16').join(' ')).not.toMatch(/channels|&/);
-  expect(rulesOf('redlock-run', 'redlock:', '6.2.0')).toEqual(
+  expect(rulesOf('redlock-run', 'redlock:', '6.0.16', false).join(' ')).not.toMatch(/channels|&/);
+  expect(rulesOf('redlock-run', 'redlock:', '6.2.0', false)).toEqual(
     expect.arrayContaining(['resetchannels', '&{redlock:*}:wake:*']),
   );
 });

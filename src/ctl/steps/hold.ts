@@ -62,7 +62,7 @@ export async function hold(call: Call): Promise<number> {
 
 /** Refuses a ttl that leaves no time to extend the lock. */
 function checkTtl({ args, settings: { ttlMs, masterTimeoutMs } }: Call): void {
-  if (dangerOf(holdTimings(ttlMs, masterTimeoutMs)) === null) return;
+  if (dangerOf(holdTimings(ttlMs, masterTimeoutMs), true) === null) return;
   const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
   const why = `too short to be extended in time, with masterTimeout ${timeout}`;
   const message = `ttl: ${ttl}: ${why} (raise ttl, or lower masterTimeout)`;
