@@ -85,9 +85,8 @@ export function dangerOf(timings: LockTimings | RunTimings, isExtended: boolean)
     return 'no time left to stop the command after an extension has failed';
   }
   if (isExtended && extendEveryMs < masterTimeoutMs / 2) {
-    return isRun
-      ? 'no time for two extensions before the command must be stopped'
-      : 'no time for two extensions before the signal must fire';
+    const end = reserveMs === 0 ? 'the lock runs out' : 'the signal must fire';
+    return `no time for two extensions before ${isRun ? 'the command must be stopped' : end}`;
   }
   return null;
 }

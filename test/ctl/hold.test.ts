@@ -308,6 +308,7 @@ test('without --background it holds until a signal, and ends by it', async () =>
   await isOnEach(masters, 'fore');
   holding.signal('SIGINT');
   expect((await holding.result).signal).toBe('SIGINT');
+  expect(await historyOf('fore')).toMatchObject([{ outcome: 'signal', status: 130 }]);
   await untilNothingIsLeft(masters);
 });
 

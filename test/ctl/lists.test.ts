@@ -86,6 +86,7 @@ test.each(['acquire', 'hold'])('redlockctl %s ends with 78 where that is asked',
   });
   expect([code, stdout], stderr).toEqual([78, '']);
   expect(stderr).toMatch(warning);
+  expect(stderr).toMatch(/^redlockctl: masters: /m);
   for (const master of set) expect(await locksOn(master)).toEqual([]);
   expect(await listsOn(ours)).toEqual([0, 0, 0]);
 });

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ownershipOf } from '../../src/ctl/steps/ownership.ts';
-import { environmentFor, takeBy } from '../cli/rig.ts';
+import { environmentFor, locksOn, takeBy } from '../cli/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { interpreter, pathOf, runCli } from '../servers/run-cli.ts';
@@ -159,6 +159,16 @@ test('check needs no arguments inside a run, and a name and a token outside', as
   });
   expect(await ctl(masters, ['check'])).toMatchObject({ code: 64 });
   expect(await ctl(masters, ['extend', 'x'])).toMatchObject({ code: 64 });
+});
+
+test.each([
+  [['acquire', 'x', '--ttl', '1ms'], 'the lock could run out before a master has answered'],
+  [['hold', 'x', '--ttl', '100ms'], 'no time for two extensions before the lock runs out'],
+])('%j: refused, since it could not be kept', async (args, why) => {
+  const { code, stderr } = await ctl(masters, args);
+  expect([code, stderr]).toEqual([64, expect.stringMatching(/^redlockctl: timings: ttl \d+ms, /)]);
+  expect(stderr).toContain(`: ${why} (raise ttl, or lower masterTimeout)\n`);
+  for (const master of masters) expect(await locksOn(master)).toEqual([]);
 });
 
 test('ownership: a quorum decides, and silence is no answer', () => {

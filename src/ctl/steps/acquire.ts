@@ -7,6 +7,7 @@ import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
 import { usualDriftFactor } from '../../lock/quorum.ts';
 import { Redlock } from '../../lock/redlock.ts';
+import { dangerOf, lockTimings } from '../../lock/timings.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
 import type { HolderRecord } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
@@ -19,6 +20,7 @@ import { RedisMaster } from '../../redis/redis-master.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { busyLine, failuresLine, holderLine } from '../../text/lines.ts';
+import { renderDuration } from '../../text/time.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
 import type { CtlSettings } from '../settings.ts';
@@ -74,7 +76,7 @@ export async function acquireLock(call: Call): Promise<number> {
   const { close, ...opened } = await openRedlock(call, tell);
   const acquisition = await acquireOnce(
     { ...opened, ...partsOf(call, 'redlockctl') },
-    wantedBy(call),
+    wantedBy(call, false),
     interrupted(),
   );
   close();
@@ -107,9 +109,21 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
   return { ...holderRecord(), ...reason, label: settings.label ?? label };
 }
 
-/** What the command line asks for. */
-export function wantedBy({ args, settings }: Call): Wanted {
-  const { ttlMs, waitMs, giveUpAfterMs, isFenced } = settings;
+/**
+ * What the command line asks for. `isExtended`: the lock is extended, which needs time.
+ * @throws UsageError
+ */
+export function wantedBy({ args, settings }: Call, isExtended: boolean): Wanted {
+  const { ttlMs, waitMs, giveUpAfterMs, isFenced, masterTimeoutMs } = settings;
+  const danger = dangerOf(
+    lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor }),
+    isExtended,
+  );
+  if (danger !== null) {
+    const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
+    const which = `timings: ttl ${ttl}, masterTimeout ${timeout}`;
+    throw new UsageError(`${which}: ${danger} (raise ttl, or lower masterTimeout)`);
+  }
   const sharing = sharingOf({ settings });
   return { name: args.operands[0] ?? '', ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
 }
@@ -155,8 +169,9 @@ export function failed(
     case 'misconfigured':
     case 'unreachable': {
       const why = failuresLine(acquisition.failures);
-      tell(`no quorum: ${quoted(name)}: ${why}`);
-      return acquisition.kind === 'unreachable' ? exitCode.unreachable : exitCode.config;
+      const isUnknown = acquisition.kind === 'unreachable';
+      tell(isUnknown ? `no quorum: ${quoted(name)}: ${why}` : `masters: ${why}`);
+      return isUnknown ? exitCode.unreachable : exitCode.config;
     }
     default:
       tell(`no quorum: ${quoted(name)}: granted too late to be of use`);

@@ -3,6 +3,7 @@
 // command and stops none. A daemon that loses the lock has no terminal to report it on: `check` and
 // the history tell.
 
+import os from 'node:os';
 import { renderRecord } from '../../lock/history.ts';
 import { dangerOf } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
@@ -22,7 +23,8 @@ export async function hold(call: Call): Promise<number> {
   checkTtl(call);
   if (role === null && args.has('--background')) return startInBackground(call);
   const owner = role?.owner ?? ownerFor(call);
-  const name = args.operands[0] ?? '';
+  const wanted = wantedBy(call, true);
+  const { name } = wanted;
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
   // Of a daemon nothing is read any more when its token has been printed.
   let isRead = true;
@@ -35,7 +37,7 @@ export async function hold(call: Call): Promise<number> {
   const record = () => ({ ...own.holderRecord(), ...forPid });
   const parts = { ...opened, ...own, holderRecord: record, masterTimeoutMs };
   const isWanted = () => owner === null || processes.isThere(owner);
-  const kept = await holdLock(parts, wantedBy(call), {
+  const kept = await holdLock(parts, wanted, {
     isWanted,
     ended,
     handOver: async (lease) => {
@@ -43,7 +45,7 @@ export async function hold(call: Call): Promise<number> {
       isRead = role === null;
       return role === null || role.handOver();
     },
-    recordOf: settings.hasHistory ? recordBy(call) : () => null,
+    recordOf: settings.hasHistory ? recordBy(call, ended) : () => null,
   });
   close();
   if (kept.kind === 'not-acquired') {
@@ -78,13 +80,15 @@ const facts = {
   lost: { outcome: 'lost', exitCode: null, status: exitCode.lost },
 } as const satisfies Record<End, object>;
 
-function recordBy(call: Call): Terms['recordOf'] {
+function recordBy(call: Call, ended: AbortSignal): Terms['recordOf'] {
   return ({ claim, fence }: Lease, end, waitMs, heldMs) => {
     const { since, ...holder } = holderOf(call, label);
+    const number = os.constants.signals[ended.reason as NodeJS.Signals];
     return renderRecord({
       token: claim.token,
       ...holder,
       ...facts[end],
+      ...(end === 'told' && number ? { status: 128 + number } : {}),
       waitMs: Math.round(waitMs),
       heldMs: Math.round(heldMs),
       signal: null,
