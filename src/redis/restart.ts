@@ -119,10 +119,12 @@ async function emptiedFailure(
   graceMs: number,
 ): Promise<Failed | null> {
   if (mark === null || markedMs === null) return null;
+  const found = `was found without its mark ${seconds(markedMs)} ago`;
+  const how = mark.id === null ? 'without its mark' : `and ${found}`;
   const what =
     restartedMs === null
-      ? `was found without its mark ${seconds(markedMs)} ago`
-      : `restarted ${seconds(restartedMs)} ago without its mark (it is new, or was emptied)`;
+      ? found
+      : `restarted ${seconds(restartedMs)} ago ${how} (it is new, or was emptied)`;
   const failure =
     mark.id === null ? unmarkedFailure(what, graceMs) : graceFailure(what, graceMs - markedMs);
   if (restartedMs !== null || startedAt === null) return failure;
@@ -168,15 +170,16 @@ function agoFailure(what: string, agoMs: number, graceMs: number): Failed {
 
 function graceFailure(what: string, leftMs: number): Failed {
   const why = `${what} and ${forgetting}: counts again within ${seconds(leftMs)}`;
-  return failed('restarted', why, 'wait that long, see restartGrace');
+  return failed('restarted', why, `wait that long: ${howLong}`);
 }
 
 /** The time without a vote begins with the mark, and only a run writes one. */
 function unmarkedFailure(what: string, graceMs: number): Failed {
-  const why = `${what} and ${forgetting}: counts again ${seconds(graceMs)} after the next run`;
-  return failed('restarted', why, 'see restartGrace');
+  const why = `${what} and ${forgetting}: counts again within ${seconds(graceMs)} of the next run`;
+  return failed('restarted', why, howLong);
 }
 
+const howLong = 'it is the restartGrace, or else the ttl';
 const forgetting = 'may have forgotten a lock that is still held';
 
 function seconds(ms: number): string {

@@ -149,8 +149,8 @@ test('an empty disk in the place of a full one: no second holder, whatever it sa
   await emptied.replaceDisk();
   const second = await run(['-v', '-n', 'paid', '--', 'echo', 'twice'], { env });
   expect(second).toMatchObject({ code: 75, stdout: '' });
-  const lost = 'without its mark \\(it is new, or was emptied\\)';
-  const why = `${emptied.url}: restarted \\d+ s ago ${lost}`;
+  const lost = 'was found without its mark \\d+ s ago \\(it is new, or was emptied\\)';
+  const why = `${emptied.url}: restarted \\d+ s ago and ${lost}`;
   expect(second.stderr).toMatch(new RegExp(why));
   // Without the only master that knows the holder.
   await first.kill();

@@ -38,7 +38,8 @@ export const mark: Check = (facts, circumstances) => {
   const rest =
     forMs === null ? `${roughly(graceMs)} from the next run on` : roughly(graceMs - forMs);
   const why = 'it may have forgotten a lock that is still held';
-  return ['warning', `${what}: does not vote for ${rest}`, why, 'wait'];
+  const fix = forMs === null ? 'let a run ask for a lock, and wait' : 'wait';
+  return ['warning', `${what}: does not vote for ${rest}`, why, fix];
 };
 
 export const restart: Check = (facts, circumstances) => {
