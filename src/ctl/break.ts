@@ -18,6 +18,7 @@ import { failureLine, roughly } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import { holdingsOf } from './holdings.ts';
 import {
+  breakLabel,
   type Holder,
   holdingsByToken,
   type LockState,
@@ -92,7 +93,8 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   query.reset();
   const target = { query, name, value, by };
   if (!isSafe) return told(call, target, await query.remove(name, value, sharing), effect);
-  const guarding = renderValue(randomBytes(20).toString('base64url'), holderRecord());
+  const record = { ...holderRecord(), label: breakLabel };
+  const guarding = renderValue(randomBytes(20).toString('base64url'), record);
   const replies = await query.replace(name, value, guarding);
   return told(call, target, replies, effect + keptLine(lock, holder));
 }

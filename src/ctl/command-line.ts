@@ -139,6 +139,8 @@ const verbsMeant: Readonly<Record<string, string>> = {
   show: 'status',
   get: 'status',
   info: 'status',
+  unfreeze: 'thaw',
+  unhold: 'release',
   kill: 'stop, or break for a holder that cannot be reached',
   locks: 'list',
   ls: 'list',

@@ -20,6 +20,9 @@ import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './hol
  */
 export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' | 'misconfigured';
 
+/** Of the value that keeps others out after \`break --safely\`. */
+export const breakLabel = 'redlockctl break';
+
 export interface Holder {
   /** `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
   readonly kind: string;

@@ -57,6 +57,10 @@ const onceTtl: VerbOption = {
   ...ttl,
   description: 'how long the lock is held from now on; nothing else extends it (default: 30s)',
 };
+const stopWait: VerbOption = {
+  ...wait,
+  description: 'wait at most this long for the release; 0 looks once (default: 1m)',
+};
 const json: VerbOption = { long: '--json', description: 'print one JSON object' };
 const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
 const token: VerbOption = {
@@ -203,7 +207,7 @@ export const verbTable: readonly VerbRow[] = [
     summary:
       'ask the holder to stop its command as --signal and --kill-after say, and wait for the ' +
       'release, one minute at most (-w)',
-    options: [note, wait, json],
+    options: [note, stopWait, json],
   },
   {
     verb: 'break',

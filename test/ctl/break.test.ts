@@ -1,13 +1,14 @@
 // Breaking a lock: only the holder that was shown, only while its very value is there, and only
 // when confirmed. The effect on a run is tested with a real one.
 
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { effectOn, judged } from '../../src/ctl/break.ts';
 import { countOf, isOnEach, useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
+import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { obstacle, Terminal } from '../supervision/terminal.ts';
 import { answerOf, ctl, hold, newValue, queueUp } from './rig.ts';
@@ -41,6 +42,9 @@ test('--safely: the command of the broken lock ends before another begins', asyn
     `trap 'echo "$0 ended" >>${log}; exit 1' TERM; echo "$0 began" >>${log}; sleep 60 & wait`,
   ];
   const first = rig.start(['--ttl', '3s', 'deploy', '--', ...job, 'first']);
+  // A lock that was acquired may be released and acquired again before its command begins.
+  const hasBegun = () => existsSync(log) && readFileSync(log, 'utf8') === 'first began\n';
+  await eventually('the command has begun', hasBegun);
   await expect.poll(() => countOf(masters, 'deploy')).toBe(3);
   const next = rig.start(['--ttl', '3s', 'deploy', '--', 'sh', '-c', `echo "next began" >>${log}`]);
   const { code, stdout } = await ctl(masters, ['break', 'deploy', '--yes', '--safely']);
@@ -49,7 +53,7 @@ test('--safely: the command of the broken lock ends before another begins', asyn
     stdout: expect.stringMatching(/others are kept out for another \S+, by when it has stopped\n$/),
   });
   expect((await answerOf(masters, ['status', 'deploy'])).json.locks[0].holders).toMatchObject([
-    { label: 'redlockctl', votes: 3 },
+    { label: 'redlockctl break', votes: 3 },
   ]);
   expect((await first.result).code).toBe(79);
   expect((await next.result).code).toBe(0);
@@ -181,7 +185,9 @@ describe('a value that is not UTF-8', () => {
       expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters/);
       expect(code).toBe(0);
       const left = await values();
-      expect(left.every((value) => value === null || value.includes('"redlockctl"'))).toBe(true);
+      expect(left.every((value) => value === null || value.includes('"redlockctl break"'))).toBe(
+        true,
+      );
     },
   );
 

@@ -112,6 +112,13 @@ describe('every run once', () => {
   });
 });
 
+test('without a quorum it does not say that there were no runs', async () => {
+  const nowhere = { REDLOCK_MASTERS: 'unix:///nowhere/1,unix:///nowhere/2,unix:///nowhere/3' };
+  const { code, stdout, stderr } = await ctl(masters, ['history', 'a'], { env: nowhere });
+  expect([code, stdout]).toEqual([69, '']);
+  expect(stderr).toMatch(/\nredlockctl: no quorum: only 0 of 3 masters can tell\n$/);
+});
+
 test('without a name: also a lock whose first run has not ended', async () => {
   await took(masters, 'a', '2026-11-21T02:00:00Z', recordOf());
   await hold(masters, 'first');

@@ -64,8 +64,11 @@ export async function history({
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
   }
+  const answeredCount = failures.filter((failed) => failed === null).length;
+  const hasQuorum = answeredCount >= quorumOf(failures.length);
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
-  const summary = summaryOf(runs, all.length - runs.length, isPart);
+  const leftOut = sinceMs === null ? all.length - runs.length : 0;
+  const summary = summaryOf(runs, leftOut, isPart);
   const standing = new Set(locks.flatMap(({ freeze }) => freeze?.token ?? []));
   const shown = { runs, acts, standing, name, nowMs };
   const files: (readonly [string, () => string])[] = [
@@ -82,12 +85,13 @@ export async function history({
   if (args.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
     print(renderHistory(runs, acts, name !== null, columns));
-    tell(summary);
+    const isUnknown = !hasQuorum && runs.length === 0;
+    const cannotTell = `no quorum: only ${answeredCount} of ${failures.length} masters can tell`;
+    tell(isUnknown ? cannotTell : summary);
   }
   if (!isWritten) return exitCode.output;
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
-  const answeredCount = failures.filter((failed) => failed === null).length;
-  return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
+  return hasQuorum ? exitCode.ok : exitCode.unreachable;
 }
 
 interface Past {

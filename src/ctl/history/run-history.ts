@@ -14,7 +14,7 @@ import type { Person } from '../../lock/people.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { iso, median } from '../../text/time.ts';
-import type { LockState } from '../lock-state.ts';
+import { breakLabel, type LockState } from '../lock-state.ts';
 
 /** The holder for which a run was refused the lock. */
 export interface PastHolder {
@@ -191,7 +191,10 @@ export function vanishedRunsOf(
   });
 }
 
-/** The present holder as a run; null: no redlock-run holds the lock, or it is in `runs` already. */
+/**
+ * The present holder as a run; null: no run holds the lock, it has ended and the lock is kept, or
+ * it is in `runs` already.
+ */
 export function presentRunOf(
   { name, state, holders, fence }: LockState,
   runs: readonly PastRun[],
@@ -202,6 +205,8 @@ export function presentRunOf(
     state !== 'held' ||
     !holder?.since ||
     !holder.token ||
+    holder.endedAt !== null ||
+    holder.label === breakLabel ||
     runs.some(({ token }) => token === holder.token)
   )
     return null;

@@ -65,7 +65,10 @@ export function reasonOf(run: PastRun): string {
   const separator = end.includes(': ') ? '; ' : ': ';
   const sentence = waited === '' ? end : `${end}${separator}${waited}`;
   const why = reasonParts(run).join(', ');
-  return why === '' ? sentence : `${sentence} (${why})`;
+  // What is told of a blocker may end with a note of its own.
+  const tellsOfBlocker = waited !== '' || (run.heldMs === null && run.blocker !== null);
+  const whose = tellsOfBlocker ? 'this run: ' : '';
+  return why === '' ? sentence : `${sentence} (${whose}${why})`;
 }
 
 /** Empty for a run that did not wait, or whose end tells what was in its way. */
@@ -194,14 +197,19 @@ interface Row {
 }
 
 function rowOf(run: PastRun, isOneName: boolean): Row {
-  const { name, user, host, pid, label, waitMs, heldMs } = run;
+  const { name, user, host, pid, label, heldMs } = run;
   return {
     atMs: startOf(run),
     name: isOneName ? [] : [printable(name, 40)],
     runner: printable(`${user}@${host} ${pid} ${label}`, 60),
-    spans: [roughly(waitMs), heldMs === null ? '' : roughly(heldMs)],
+    spans: [waitedText(run), heldMs === null ? '' : roughly(heldMs)],
     end: splitEnd(reasonOf(run)),
   };
+}
+
+/** Empty where it is not known yet: a run tells it with its end. */
+export function waitedText({ outcome, waitMs }: PastRun): string {
+  return outcome === 'running' ? '' : roughly(waitMs);
 }
 
 function rowOfAct(act: PastAct, isOneName: boolean): Row {

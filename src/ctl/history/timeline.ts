@@ -6,7 +6,7 @@ import { oneLine } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
 import { momentOf, zoneName } from '../../text/time.ts';
 import { endOf, type PastAct, type PastRun, startOf } from './run-history.ts';
-import { actTextOf, type Kind, kindOf, kinds, reasonOf } from './run-text.ts';
+import { actTextOf, type Kind, kindOf, kinds, reasonOf, waitedText } from './run-text.ts';
 import {
   type Bar,
   type Frame,
@@ -286,9 +286,10 @@ function diamond(x: number, y: number): string {
 }
 
 function detailOf(run: PastRun): string {
-  const { name, user, host, pid, label, beganAt, waitMs, heldMs } = run;
+  const { name, user, host, pid, label, beganAt, heldMs } = run;
+  const waited = waitedText(run);
   const spans = [
-    `waited ${roughly(waitMs)}`,
+    waited && `waited ${waited}`,
     heldMs === null ? '' : `held it ${roughly(heldMs)}`,
   ].filter(Boolean);
   const began = momentOf(Date.parse(beganAt));

@@ -74,7 +74,8 @@ function told(outcome: AskingOutcome, elapsedMs: number): Stopped {
       return { outcome, message: `${why} (wait longer with -w)`, code: exitCode.busy };
     }
     case 'unheard': {
-      const why = `the holder does not hear: it is cut off, dead, or of an older version`;
+      const why =
+        'the holder does not hear: it is cut off, dead, of an older version or the library';
       const advice = 'redlockctl break takes the lock away';
       return { outcome, message: `${why} (${advice})`, code: exitCode.busy };
     }

@@ -27,6 +27,13 @@ it.each([
   expect(args(...argv)).toMatchObject({ row: { verb }, operands });
 });
 
+it('stop waits for a minute, and so says its help', () => {
+  const stop = verbTable.find(({ verb }) => verb === 'stop');
+  const help = stop === undefined ? '' : renderVerbHelp(stop).replace(/\s+/g, ' ');
+  expect(help).toContain('for the release; 0 looks once (default: 1m)');
+  expect(help).not.toContain('forever');
+});
+
 it.each([
   [[], 'VERB: missing'],
   [['lock', 'a'], '"lock": unknown verb (did you mean acquire or hold?)'],
@@ -34,6 +41,7 @@ it.each([
   [['help', 'statsu'], '"statsu": unknown verb (did you mean status?)'],
   [['statsu', '--help'], '"statsu": unknown verb (did you mean status?)'],
   [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
+  [['unfreeze', 'a'], '"unfreeze": unknown verb (did you mean thaw?)'],
   [['tpo'], '"tpo": unknown verb (did you mean top?)'],
   [['foo'], '"foo": unknown verb (one of status, list, '], // Two letters of three are not top.
   [

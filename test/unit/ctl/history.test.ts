@@ -60,9 +60,14 @@ it.each([
   [
     { waitMs: 1_000, blocker, outcome: 'max-run', note: 'v 4' },
     'max-run',
-    `ran too long: stopped by --max-run; waited: ${held} (note "v 4")`,
+    `ran too long: stopped by --max-run; waited: ${held} (this run: note "v 4")`,
   ],
   [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],
+  [
+    { outcome: 'busy', heldMs: null, blocker, note: 'v 4' },
+    'missed',
+    `did not run: ${held} (this run: note "v 4")`,
+  ],
   [{ outcome: 'busy', heldMs: null, blocker }, 'missed', `did not run: ${held}`],
   [{ outcome: 'busy', heldMs: null }, 'missed', 'did not run: others were first'],
   [{ note: 'v 4', url: 'https://ci/7' }, 'done', 'done (note "v 4", https://ci/7)'],

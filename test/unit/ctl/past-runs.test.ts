@@ -1,7 +1,13 @@
 // What the histories of several masters tell together: each run and each act once.
 
 import { expect, it } from 'vitest';
-import { pastActsOf, pastRunsOf, vanishedRunsOf } from '../../../src/ctl/history/run-history.ts';
+import {
+  pastActsOf,
+  pastRunsOf,
+  presentRunOf,
+  vanishedRunsOf,
+} from '../../../src/ctl/history/run-history.ts';
+import { breakLabel, type Holder, type LockState } from '../../../src/ctl/lock-state.ts';
 import { renderAct, renderRecord, renderStart } from '../../../src/lock/history.ts';
 import { noHistory, type SeenHistory } from '../../../src/redis/snapshot.ts';
 
@@ -30,6 +36,21 @@ it.each([
   expect(pastRunsOf('n', histories)).toMatchObject([
     { name: 'n', token: 'a', label: 'job', endedAt: at(endMs), masters },
   ]);
+});
+
+const holder: Holder = {
+  ...{ kind: 'redlock-run', token: 't', host: 'web1', pid: 1, user: 'ops', since: at(10) },
+  ...{ label: 'job', note: null, url: null, slot: null, votes: 3, endedAt: null },
+};
+
+it.each<[string, Partial<Holder>, string | undefined]>([
+  ['runs', {}, 'running'],
+  ['has ended, and its lock is kept', { endedAt: at(20) }, undefined],
+  ['was broken, and others are kept out until it has ended', { label: breakLabel }, undefined],
+])('a holder that %s', (_, facts, outcome) => {
+  const lock = { name: 'n', state: 'held', holders: [{ ...holder, ...facts }], fence: null };
+  // Its history may not have been read, as that of a run that ended before --since.
+  expect(presentRunOf(lock as unknown as LockState, [], 30)?.outcome).toBe(outcome);
 });
 
 it('runs are in the order in which they began', () => {
