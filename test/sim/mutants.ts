@@ -175,6 +175,14 @@ export const mutants: readonly Mutant[] = [
     'markedMs: young(mark === null ? null : now - mark.since + graceMs),',
   ),
   inSource(
+    'loading-server-is-known',
+    'a server that loads when it is asked for its mark is one that allows none',
+    rarely(60, 'slow-starts', 'exclusion', 'oneChild'),
+    'redis/connection/connection.ts',
+    'if (unanswered) return unanswered;',
+    'void unanswered;',
+  ),
+  inSource(
     'promoted-votes-at-once',
     'a replica that was promoted votes at once',
     rarely(80, 'failovers', 'exclusion', 'oneChild'),

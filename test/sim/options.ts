@@ -26,6 +26,8 @@ export interface Weather {
   /** What a server remembers after a restart; `some`: all of it or nothing. */
   readonly memory: 'all' | 'some' | 'none';
   readonly downMs: { readonly least: number; readonly most: number };
+  /** How long a server that has restarted loads its data. */
+  readonly loadMs: number;
   readonly pauseEveryMs: number | null;
   readonly pauseMs: number;
   readonly suspendEveryMs: number | null;
@@ -128,6 +130,7 @@ const stillness: Weather = {
   restartEveryMs: null,
   memory: 'all',
   downMs: { least: 300, most: 2_000 },
+  loadMs: 0,
   pauseEveryMs: null,
   pauseMs: 0,
   suspendEveryMs: null,

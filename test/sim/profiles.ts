@@ -53,6 +53,19 @@ const replacedDisks: Disturb = (calm, random) => ({
   isDurable: true,
 });
 
+/** The same, where a server says what it is before it has loaded its data. */
+const slowStarts: Disturb = (calm, random) => ({
+  ...replacedDisks(calm, random),
+  restartEveryMs: random.between(150, 600),
+  downMs: { least: 100, most: 300 },
+  loadMs: calm.ttlMs * random.between(0.05, 0.3),
+  masterCount: 3,
+  contenderCount: random.integer(4, 8),
+  waitMs: 4_000,
+  workMs: calm.ttlMs * random.between(1, 3),
+  thinkMs: 60,
+});
+
 const pauses: Disturb = ({ marginMs }, random) => ({
   pauseEveryMs: random.between(50, 500),
   pauseMs: marginMs / 4,
@@ -120,6 +133,7 @@ export const fairProfiles = {
   'restarts-with-memory': restarts,
   'restarts-empty': forgetfulRestarts,
   'replaced-disks': replacedDisks,
+  'slow-starts': slowStarts,
   drift: (_, random) => ({
     clientDrift: fairDrift,
     masterDrift: fairDrift,

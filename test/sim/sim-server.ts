@@ -30,6 +30,8 @@ export interface ServerOptions {
 }
 
 const longAgo = -86_400_000;
+/** What a server answers while it loads, of what is asked here. */
+const whileLoading = ['INFO', 'ROLE', 'CONFIG', 'SUBSCRIBE', 'PUBLISH'];
 
 export class SimServer {
   readonly name: string;
@@ -45,6 +47,8 @@ export class SimServer {
   readonly #peers = new Set<Peer>();
   readonly #subscribers = new Map<string, Set<Peer>>();
   #isFrozen = false;
+  /** Until then it loads its data: it says what it is, and executes nothing. */
+  #loadsUntil = longAgo;
   #pending: (() => void)[] = [];
   #startedAt: number;
   #runId: string;
@@ -126,12 +130,13 @@ export class SimServer {
     this.cut();
   }
 
-  start(): void {
+  start(loadsForMs = 0): void {
     if (!this.isDown) return;
     this.isDown = false;
     this.#startedAt = this.#world.now;
+    this.#loadsUntil = this.#world.now + loadsForMs;
     this.#runId = this.#newRunId();
-    this.#world.note(this.name, 'is up');
+    this.#world.note(this.name, loadsForMs > 0 ? `loads for ${loadsForMs} ms` : 'is up');
   }
 
   /**
@@ -153,7 +158,15 @@ export class SimServer {
     else work();
   }
 
-  #answerTo(peer: Peer, [name, ...args]: Command): Answer {
+  #answerTo(peer: Peer, command: Command): Answer {
+    const [name = ''] = command;
+    const isLoading = this.#world.now < this.#loadsUntil;
+    return isLoading && !whileLoading.includes(String(name))
+      ? replyError('LOADING Redis is loading the dataset in memory')
+      : this.#loadedAnswerTo(peer, command);
+  }
+
+  #loadedAnswerTo(peer: Peer, [name, ...args]: Command): Answer {
     const { isDurable, hidesInfo, scriptNamed } = this.#options;
     switch (name) {
       case 'EVAL': {
