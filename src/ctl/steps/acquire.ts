@@ -17,7 +17,7 @@ import { ServerRegistry } from '../../redis/identity.ts';
 import { differenceLine, type OwnList } from '../../redis/master-lists.ts';
 import { MastersWatch } from '../../redis/masters-watch.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
-import { exitCode, UsageError } from '../../text/errors.ts';
+import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { busyLine, failuresLine, holderLine } from '../../text/lines.ts';
 import { renderDuration } from '../../text/time.ts';
@@ -111,7 +111,7 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
 
 /**
  * What the command line asks for. `isExtended`: the lock is extended, which needs time.
- * @throws UsageError
+ * @throws UsageError, ConfigError
  */
 export function wantedBy({ args, settings }: Call, isExtended: boolean): Wanted {
   const { ttlMs, waitMs, giveUpAfterMs, isFenced, masterTimeoutMs } = settings;
@@ -122,7 +122,8 @@ export function wantedBy({ args, settings }: Call, isExtended: boolean): Wanted 
   if (danger !== null) {
     const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
     const which = `timings: ttl ${ttl}, masterTimeout ${timeout}`;
-    throw new UsageError(`${which}: ${danger} (raise ttl, or lower masterTimeout)`);
+    const message = `${which}: ${danger} (raise ttl, or lower masterTimeout)`;
+    throw args.has('--ttl') ? new UsageError(message) : new ConfigError(message);
   }
   const sharing = sharingOf({ settings });
   return { name: args.operands[0] ?? '', ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };

@@ -5,25 +5,22 @@
 
 import os from 'node:os';
 import { renderRecord } from '../../lock/history.ts';
-import { dangerOf } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
-import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
+import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
-import { renderDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
 import { failed, holderOf, openRedlock, partsOf, ticketText, wantedBy } from './acquire.ts';
 import { holderRole, ownerFor, startInBackground } from './background.ts';
-import { type End, hold as holdLock, holdTimings, type Terms } from './holder-daemon.ts';
+import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
 
 const label = 'redlockctl hold';
 
 export async function hold(call: Call): Promise<number> {
   const { args, settings, holderRecord, environment, processes, print, tell, interrupted } = call;
   const role = holderRole(environment);
-  checkTtl(call);
+  const wanted = wantedBy(call, true);
   if (role === null && args.has('--background')) return startInBackground(call);
   const owner = role?.owner ?? ownerFor(call);
-  const wanted = wantedBy(call, true);
   const { name } = wanted;
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
   // Of a daemon nothing is read any more when its token has been printed.
@@ -60,15 +57,6 @@ export async function hold(call: Call): Promise<number> {
   if (kept.end !== 'lost') return exitCode.ok;
   if (role === null) tell(`lost: ${quoted(name)}: others may have it; nothing was stopped`);
   return exitCode.lost;
-}
-
-/** Refuses a ttl that leaves no time to extend the lock. */
-function checkTtl({ args, settings: { ttlMs, masterTimeoutMs } }: Call): void {
-  if (dangerOf(holdTimings(ttlMs, masterTimeoutMs), true) === null) return;
-  const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
-  const why = `too short to be extended in time, with masterTimeout ${timeout}`;
-  const message = `ttl: ${ttl}: ${why} (raise ttl, or lower masterTimeout)`;
-  throw args.has('--ttl') ? new UsageError(`hold: --${message}`) : new ConfigError(message);
 }
 
 /** The line in the history for each end. */

@@ -6,7 +6,7 @@ import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { usualDriftFactor } from '../../lock/quorum.ts';
-import { type LockTimings, lockTimings } from '../../lock/timings.ts';
+import { lockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
@@ -81,11 +81,6 @@ async function watch(
   }
 }
 
-/** The result may be unsafe: see dangerOf. */
-export function holdTimings(ttlMs: number, masterTimeoutMs: number): LockTimings {
-  return lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor });
-}
-
 /** Extends the lock until one of the ends. The caller releases it. */
 async function keep(
   parts: HolderDaemonParts,
@@ -99,7 +94,12 @@ async function keep(
   const stopped = new AbortController();
   let bug: unknown = null;
   const subscriptions = await redlock.subscribe({ ...claim, waiter: { id, arrivalUs: 0 } });
-  const timings = holdTimings(claim.ttlMs, masterTimeoutMs);
+  const timings = lockTimings({
+    ttlMs: claim.ttlMs,
+    masterTimeoutMs,
+    reserveMs: 0,
+    driftFactor: usualDriftFactor,
+  });
   const keeper = new LeaseKeeper(
     lease,
     { ...timings, killReserveMs: null },
