@@ -130,9 +130,10 @@ describe('what is not stopped', () => {
   });
 
   test('a command that does not end in time: 75, after its time', async () => {
-    const script = 'trap "" TERM; while :; do sleep 1; done';
+    const script = 'trap "" TERM; echo ready; while :; do sleep 1; done';
     const run = rig.start(['--ttl', '5m', '-k', '30s', 'deploy', '--', 'sh', '-c', script]);
-    await isHeld();
+    await run.says('stdout', /ready/);
+    await isListening(); // A request before that is not heard, and the next one is due in a second.
     const { code, stderr } = await ctl(masters, ['stop', 'deploy', '-w', '1s']);
     expect({ code, stderr }).toEqual({
       code: 75,
