@@ -303,13 +303,16 @@ test('the transcript: why a job waits, and how to end that', async () => {
 
 test('the transcript: why the job of 02:00 did not run', async () => {
   const [, text = ''] = /<!-- transcript:history -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
-  writeFileSync(join(folder, 'restore.sh'), '#!/bin/sh\nsleep 2\nexit 3\n', { mode: 0o755 });
+  const missed = join(folder, 'missed');
+  const restore = `#!/bin/sh\nuntil [ -e '${missed}' ]; do sleep 0.1; done\nexit 3\n`;
+  writeFileSync(join(folder, 'restore.sh'), restore, { mode: 0o755 });
   const holder = rig.start(['nightly-backup', '--', join(folder, 'restore.sh')]);
   await expect.poll(async () => (await locksOn(masters[2] as never)).length).toBe(1);
   const job = spawnSync('redlock-run', ['-w', '500ms', 'nightly-backup', '--', 'backup'], {
     cwd: folder,
     env,
   });
+  writeFileSync(missed, '');
   expect(job.status).toBe(75);
   await holder.result;
   for (const part of text.split(/^(?=\$ )/m)) {
