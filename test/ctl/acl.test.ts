@@ -152,7 +152,7 @@ test('one master under the older protocol: both programs work under the same rul
   const [master] = masters as [TestMaster];
   const old = { REDLOCK_PROTOCOL: 'setnx', REDLOCK_MASTERS: master.url };
   const env = { ...as('redlock-run').env, ...old };
-  expect(await run(['--ttl', '2s', 'old', '--', 'sleep', '1'], { env })).toMatchObject({
+  expect(await run(['--ttl', '6s', 'old', '--', 'sleep', '2.5'], { env })).toMatchObject({
     code: 0,
     stderr: '',
   });
