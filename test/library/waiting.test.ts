@@ -20,20 +20,26 @@ afterEach(() => untilNothingIsLeft(masters));
 
 test('one after the other, in the order of arrival', async () => {
   const redlock = redlockOn(masters);
+  const lease = await redlock.acquire('job', 30_000);
+  const queueLengths = () =>
+    Promise.all(masters.map((master) => master.command('zcard', '{redlock:job}:queue')));
   const order: number[] = [];
   let isBusy = false;
-  const workers = Array.from({ length: 8 }, async (_, index) => {
-    await sleep(index * 60);
-    await redlock.using('job', 5_000, async () => {
+  const workers: Promise<void>[] = [];
+  for (let index = 0; index < 7; index += 1) {
+    const work = redlock.using('job', 30_000, async () => {
       expect(isBusy).toBe(false);
       isBusy = true;
-      await sleep(150);
+      await sleep(50);
       order.push(index);
       isBusy = false;
     });
-  });
+    workers.push(work);
+    await expect.poll(queueLengths).toEqual([index + 1, index + 1, index + 1]);
+  }
+  await lease.release();
   await Promise.all(workers);
-  expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(order).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });
 
 test('waitMs 0 tries once: busy names the holder, and nothing is queued', async () => {
