@@ -5,7 +5,6 @@
 import type { TonedLine } from '../cli/colour.ts';
 import { fittedLines } from '../cli/rows.ts';
 import { renderTable } from '../cli/table.ts';
-import { quorumOf } from '../lock/quorum.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
 import { failureLine, reasonBehind, roughly } from '../text/lines.ts';
@@ -28,15 +27,13 @@ export async function list(call: Call): Promise<number> {
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
   }
-  const answeredCount = failures.filter((failed) => failed === null).length;
-  const hasQuorum = answeredCount >= quorumOf(failures.length);
+  const { noQuorumLine } = query;
   if (args.has('--json')) print(jsonLine({ locks, leftOut }));
   else if (locks.length > 0) printLines(fittedLines(linesOf(locks), columns));
-  else if (hasQuorum) tell(args.operands[0] === undefined ? 'no locks' : 'no locks match');
-  else tell(`no quorum: only ${answeredCount} of ${failures.length} masters can tell`);
+  else tell(noQuorumLine ?? (args.operands[0] === undefined ? 'no locks' : 'no locks match'));
   if (leftOut > 0 && !args.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
-  return hasQuorum ? exitCode.ok : exitCode.unreachable;
+  return noQuorumLine === null ? exitCode.ok : exitCode.unreachable;
 }
 
 /**

@@ -5,6 +5,7 @@
 
 import { sleepAwake } from '../lock/awake.ts';
 import type { Clock } from '../lock/ports.ts';
+import { quorumOf } from '../lock/quorum.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { failed, isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
@@ -183,6 +184,14 @@ export class MasterQuery {
     return this.observers.map(
       (observer) => this.#failed.get(observer) ?? this.#cutOff.get(observer) ?? null,
     );
+  }
+
+  /** That too few masters answered to say what is not there; null: a quorum did. */
+  get noQuorumLine(): string | null {
+    const failures = this.failures();
+    const answeredCount = failures.filter((failed) => failed === null).length;
+    if (answeredCount >= quorumOf(failures.length)) return null;
+    return `no quorum: only ${answeredCount} of ${failures.length} masters can tell`;
   }
 
   /** Forgets failures and time spent: failed masters are asked again. */

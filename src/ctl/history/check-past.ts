@@ -3,7 +3,6 @@
 
 import { readCount, readPositiveDuration } from '../../config/values.ts';
 import { isSuccess, parseRecord } from '../../lock/history.ts';
-import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
@@ -53,8 +52,7 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
     else if (line !== null) tell(line);
     return code;
   };
-  const answeredCount = failures.filter((failed) => failed === null).length;
-  if (answeredCount < quorumOf(failures.length)) {
+  if (query.noQuorumLine !== null) {
     const line = `no quorum: ${which}: too few masters answered to tell`;
     return finish('unknown', line, exitCode.unreachable);
   }

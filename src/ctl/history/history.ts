@@ -4,7 +4,6 @@
 
 import { writeFile } from '../../cli/output-file.ts';
 import { readPositiveDuration } from '../../config/values.ts';
-import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
@@ -64,8 +63,7 @@ export async function history({
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
   }
-  const answeredCount = failures.filter((failed) => failed === null).length;
-  const hasQuorum = answeredCount >= quorumOf(failures.length);
+  const { noQuorumLine } = query;
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
   const leftOut = sinceMs === null ? all.length - runs.length : 0;
   const summary = summaryOf(runs, leftOut, isPart);
@@ -85,13 +83,11 @@ export async function history({
   if (args.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
     print(renderHistory(runs, acts, name !== null, columns));
-    const isUnknown = !hasQuorum && runs.length === 0;
-    const cannotTell = `no quorum: only ${answeredCount} of ${failures.length} masters can tell`;
-    tell(isUnknown ? cannotTell : summary);
+    tell((runs.length === 0 ? noQuorumLine : null) ?? summary);
   }
   if (!isWritten) return exitCode.output;
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
-  return hasQuorum ? exitCode.ok : exitCode.unreachable;
+  return noQuorumLine === null ? exitCode.ok : exitCode.unreachable;
 }
 
 interface Past {

@@ -1,8 +1,8 @@
 // The messages between redlock-run and its guard: one JSON object a line, over two pipes, so that a
 // request that cannot be written destroys nothing that the guard has said. Each request has a
-// number and is answered. Instants are given as "so many ms after these clock readings", so that
-// neither a message that was read late nor a machine that slept in between gives more time than
-// there is.
+// number and is answered, but for the last one of a run. Instants are given as "so many ms after
+// these clock readings", so that neither a message that was read late nor a machine that slept in
+// between gives more time than there is.
 
 import type { ChildExit, Signal } from '../run-result.ts';
 
