@@ -122,9 +122,9 @@ function configure(wanted: GuardConfig): { readonly failure?: string } {
   }
   config = wanted;
   const guarded = {
-    stop: (signal: Signal) => isStoppedByRun || tree?.stop(signal),
+    stop: (signal: Signal, withinMs: number) => isStoppedByRun || tree?.stop(signal, withinMs),
     kill: async () => tree?.kill(),
-    countAlive: () => tree?.countAlive() ?? 0,
+    isEmpty: () => tree?.isEmpty() ?? true,
     size: () => tree?.size() ?? 0,
   };
   guard = new Guard(wanted, guarded, clock, () => tell({ kind: 'stopping' }));

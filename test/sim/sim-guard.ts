@@ -43,7 +43,7 @@ export class SimGuard implements GuardLink {
           const guarded = {
             stop: () => this.#tree?.stop(),
             kill: () => this.#kill(clock),
-            countAlive: () => this.#tree?.aliveCount ?? 0,
+            isEmpty: () => (this.#tree?.aliveCount ?? 0) === 0,
             size: () => this.#tree?.aliveCount ?? 0,
           };
           const settings = { stopSignal: 'SIGTERM', graceMs: options.graceMs } as const;

@@ -40,6 +40,9 @@ async function grown(isForeground: boolean, ...shape: readonly string[]) {
   return { tree, child, command, says, output: () => output };
 }
 
+/** No SIGKILL is due before. */
+const stopMs = 60_000;
+
 const forms = [
   ['in a session of its own', false],
   ['in our group', true],
@@ -47,17 +50,17 @@ const forms = [
 
 it.each(forms)('children of processes that end during a look are told: %s', async (_, form) => {
   const { tree, output } = await grown(form, 'vanishing', '300');
-  tree.stop('SIGTERM');
+  tree.stop('SIGTERM', stopMs);
   await expect.poll(() => output().match(/told/g), { timeout: 30_000 }).toHaveLength(2);
   await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
 });
 
 it.each(forms)('what a trap starts is not told, whatever else happens: %s', async (_, form) => {
   const { tree, child, says, output } = await grown(form, 'cleaning');
-  tree.stop('SIGTERM');
+  tree.stop('SIGTERM', stopMs);
   await says('cleaning\n');
-  tree.stop('SIGTERM');
-  tree.stop('SIGINT');
+  tree.stop('SIGTERM', stopMs);
+  tree.stop('SIGINT', stopMs);
   child.stdin.end('\n');
   await says('cleaned\n');
   expect(output()).not.toContain('hit');
@@ -113,7 +116,7 @@ it('a member of the group that has been told by its one signal is not told singl
     },
     found,
   );
-  once.stop('SIGTERM', true);
+  once.stop('SIGTERM', true, stopMs);
   // Of two signals that wait, a process gets the one with the smaller number first.
   for (const one of all()) process.kill(one, 'SIGWINCH');
   await expect.poll(() => countOf('asked'), { timeout: 30_000 }).toBe(3);
@@ -162,8 +165,8 @@ it('below a guard that stands still each is told once, and all are killed', asyn
     guard: { pid: guardPid, startedAt },
   });
   trees.push(tree);
-  tree.stop('SIGTERM');
-  tree.stop('SIGTERM');
+  tree.stop('SIGTERM', stopMs);
+  tree.stop('SIGTERM', stopMs);
   await expect.poll(() => output.match(/told/g), { timeout: 30_000 }).toHaveLength(3);
   expect(tree.countAlive()).toBe(3);
   const all = descendants(guardPid);

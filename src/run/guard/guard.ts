@@ -13,9 +13,10 @@ export interface GuardSettings {
 
 /** The processes of the command as the guard uses them. */
 export interface Guarded {
-  stop(signal: Signal): void;
+  /** Ends in time for SIGKILL, which is due after `withinMs`. */
+  stop(signal: Signal, withinMs: number): void;
   kill(): Promise<unknown>;
-  countAlive(): number;
+  isEmpty(): boolean;
   /** About how many there are. */
   size(): number;
 }
@@ -78,9 +79,9 @@ export class Guard {
    */
   stop(signal: Signal): boolean {
     this.#killingMs = killingMsOf(this.#guarded.size());
-    const hasTime = this.#clock.now() < this.#killAt - this.#killingMs;
-    if (hasTime) this.#guarded.stop(signal);
-    return hasTime;
+    const leftMs = this.#killAt - this.#killingMs - this.#clock.now();
+    if (leftMs > 0) this.#guarded.stop(signal, Math.min(leftMs, this.#settings.graceMs));
+    return leftMs > 0;
   }
 
   /** The run is over: nothing is stopped or killed any more. */
@@ -119,8 +120,7 @@ export class Guard {
     const graceEndsAt = this.#clock.now() + this.#settings.graceMs;
     if (this.stop(this.#settings.stopSignal)) {
       const killAt = () => Math.min(graceEndsAt, this.#killAt - this.#killingMs);
-      const isEmpty = () => this.#guarded.countAlive() === 0;
-      await this.#reach(() => (isEmpty() ? 0 : killAt()), lookMs);
+      await this.#reach(() => (this.#guarded.isEmpty() ? 0 : killAt()), lookMs);
     }
     if (this.#finished.signal.aborted) return;
     await this.#guarded.kill();

@@ -149,17 +149,18 @@ export class GuardedCommand implements Child {
       this.#isStoppedHere = true;
       this.#actHere();
     }
-    if (this.#hasTimeToStop()) this.#left().stop(signal);
+    const leftMs = this.#msToKill();
+    if (leftMs > 0) this.#left().stop(signal, Math.min(leftMs, graceMs));
     else void this.#left().kill();
     if (!this.#isLeft) void guard.ask({ kind: 'stopped' });
   }
 
-  /** Whether there are not so many processes that they have to be killed now. */
-  #hasTimeToStop(): boolean {
-    if (this.#confirmed === null) return true;
+  /** Until so many processes have to be killed, for the sake of the lock. */
+  #msToKill(): number {
+    if (this.#confirmed === null) return Number.POSITIVE_INFINITY;
     const { readings, killInMs } = this.#confirmed;
     const leftMs = killInMs - mostMsSince(readings, this.#parts.readingsNow());
-    return leftMs > killingMsOf(this.#left().size());
+    return leftMs - killingMsOf(this.#left().size());
   }
 
   async countAlive(): Promise<number> {

@@ -57,7 +57,7 @@ export class KeptTree implements ProcessTree {
 
   constructor(parts: KeptTreeParts) {
     this.#parts = parts;
-    const look: TakeLook = (visit) => this.#look(visit);
+    const look: TakeLook = (visit, isEnough) => this.#look(visit, isEnough);
     this.#stopOnce = new StopOnce(parts.command, look, () => this.#walk());
   }
 
@@ -88,12 +88,22 @@ export class KeptTree implements ProcessTree {
   }
 
   countAlive(): number {
+    return this.#count(Number.POSITIVE_INFINITY);
+  }
+
+  isEmpty(): boolean {
+    return this.#count(1) === 0;
+  }
+
+  /** How many are alive, at most `most`. */
+  #count(most: number): number {
+    const isEnough = (living: readonly Found[]) => living.length >= most;
     const endAt = performance.now() + longestLooksMs;
     let before: ReadonlySet<string> = new Set();
     try {
       for (let lookCount = 0, emptyCount = 0; emptyCount < emptyLookCount; lookCount += 1) {
         if (!this.#parts.libc.hasChildren()) return 0;
-        const { keys, living } = this.#look();
+        const { keys, living } = this.#look(() => {}, isEnough);
         if (living.length > 0) return living.length;
         // One that has ended since the look before may have started another.
         emptyCount = isWithin(keys, before) ? emptyCount + 1 : 0;
@@ -139,8 +149,8 @@ export class KeptTree implements ProcessTree {
   }
 
   /** Tells each process once a run, whatever the causes are. */
-  stop(signal: Signal): void {
-    this.#stopOnce.stop(signal, this.#isCommandThere());
+  stop(signal: Signal, withinMs: number): void {
+    this.#stopOnce.stop(signal, this.#isCommandThere(), withinMs);
   }
 
   kill(): Promise<readonly number[]> {
@@ -168,18 +178,21 @@ export class KeptTree implements ProcessTree {
   }
 
   /**
-   * Looks once at all processes of the tree, and reaps those that have ended. `visit` is called for
-   * each of them.
+   * Looks once at all processes of the tree, and reaps those that have ended.
    */
-  #look(visit: (found: Found) => void = () => {}): Look {
+  #look(
+    visit: (found: Found) => void = () => {},
+    isEnough: (living: readonly Found[]) => boolean = () => false,
+  ): Look {
     const keys = new Set<string>();
     const living: Found[] = [];
     const { hasNamespace } = this.#parts.command;
     for (const found of this.#walk()) {
       keys.add(found.key);
       visit(found);
-      if (!this.#isAlive(found)) continue;
-      if (!hasNamespace || !holdsNamespace(found.pid)) living.push(found);
+      const isOfCommand = !hasNamespace || !holdsNamespace(found.pid);
+      if (this.#isAlive(found) && isOfCommand) living.push(found);
+      if (isEnough(living)) break;
     }
     return { keys, living };
   }

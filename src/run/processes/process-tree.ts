@@ -10,6 +10,8 @@ export interface ProcessTree {
   relay(signal: Signal): void;
   /** How many processes are alive, the command included. 0 only when that is certain. */
   countAlive(): number;
+  /** Whether it is certain that none is alive; looks no further than to the first that is. */
+  isEmpty(): boolean;
   /**
    * Looks once: no process is alive, and none is there that the last call of this has not seen. A
    * chain of forks hides from one look, so several have to agree.
@@ -22,8 +24,11 @@ export interface ProcessTree {
   size(): number;
   /** The living processes, as far as they can be listed now. */
   members(): readonly ProcessId[];
-  /** Sends the signal to each, and SIGCONT after it: a stopped process could not act on it. */
-  stop(signal: Signal): void;
+  /**
+   * Sends the signal to each, and SIGCONT after it: a stopped process could not act on it. Looks
+   * for no others after `withinMs`, since SIGKILL is due then.
+   */
+  stop(signal: Signal, withinMs: number): void;
   /** Sends SIGKILL to each until none is left. Resolves with the unkillable ones. */
   kill(): Promise<readonly number[]>;
 }

@@ -70,8 +70,12 @@ export class SeenTree implements ProcessTree {
     return this.#seen()?.length ?? 1;
   }
 
-  seemsEnded(): boolean {
+  isEmpty(): boolean {
     return this.countAlive() === 0;
+  }
+
+  seemsEnded(): boolean {
+    return this.isEmpty();
   }
 
   size(): number {

@@ -20,6 +20,9 @@ import {
  */
 type StopState = 'due' | 'stopped' | 'spared';
 
+/** The looks of a stop take no more than this part of the time until SIGKILL: a quarter. */
+const shareOfTime = 4;
+
 export class StopOnce {
   readonly #command: RunningCommand;
   readonly #look: TakeLook;
@@ -37,10 +40,12 @@ export class StopOnce {
   /**
    * A command in a session of its own: one signal for its group, whose members cannot be missed.
    * All others singly, the command first, in looks until one finds nothing new: a process that dies
-   * during a look leaves its children in none of the lists of that look. `isCommandThere`: its
-   * number is still that of the command, and of its group.
+   * during a look leaves its children in none of the lists of that look. SIGKILL is due after
+   * `withinMs`: where processes fork, each look takes longer than the one before. `isCommandThere`:
+   * its number is still that of the command, and of its group.
    */
-  stop(signal: Signal, isCommandThere: boolean): void {
+  stop(signal: Signal, isCommandThere: boolean, withinMs: number): void {
+    const endAt = performance.now() + withinMs / shareOfTime;
     const { pid, isForeground, hasNamespace } = this.#command;
     try {
       const hasGroup = !isForeground && !hasNamespace && isCommandThere;
@@ -49,7 +54,7 @@ export class StopOnce {
         this.#isGroupStopped = true;
         sendToAll([-pid], signal);
       }
-      this.#stopAll(signal);
+      this.#stopAll(signal, endAt);
     } catch {
       // The processes cannot be listed now. Killing follows, and does not give up.
       const isTold = this.#isGroupStopped || (isForeground && this.#stops.size > 0);
@@ -59,13 +64,14 @@ export class StopOnce {
     }
   }
 
-  #stopAll(signal: Signal): void {
-    const endAt = performance.now() + longestLooksMs;
+  #stopAll(signal: Signal, endAt: number): void {
+    const calmAt = performance.now() + longestLooksMs;
+    const isEnough = () => performance.now() >= endAt;
     let before: ReadonlySet<string> = new Set();
-    for (let lookCount = 0; lookCount < mostLooks || performance.now() < endAt; lookCount += 1) {
+    for (let lookCount = 0; lookCount < mostLooks || performance.now() < calmAt; lookCount += 1) {
       const now = new Set<string>();
-      const { keys } = this.#look((found) => this.#stopOne(found, signal, now));
-      if (isWithin(keys, before)) return;
+      const { keys } = this.#look((found) => this.#stopOne(found, signal, now), isEnough);
+      if (isWithin(keys, before) || isEnough()) return;
       before = keys;
     }
   }

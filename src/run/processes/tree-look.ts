@@ -28,8 +28,14 @@ export interface Look {
   readonly living: readonly Found[];
 }
 
-/** Looks once at all processes of the tree, and calls `visit` for each of them. */
-export type TakeLook = (visit?: (found: Found) => void) => Look;
+/**
+ * Looks once at all processes of the tree, and calls `visit` for each of them. The look ends early
+ * where `isEnough` says so after a visit.
+ */
+export type TakeLook = (
+  visit?: (found: Found) => void,
+  isEnough?: (living: readonly Found[]) => boolean,
+) => Look;
 
 /** A child of this process, or of a guard below it. */
 export interface Top {

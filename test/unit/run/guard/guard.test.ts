@@ -11,7 +11,7 @@ function setUp(guarded: object = {}, graceMs = 200) {
   const tree = {
     stop: () => tell('stop'),
     kill: async () => tell('kill'),
-    countAlive: () => 1,
+    isEmpty: () => false,
     size: () => 0,
     ...guarded,
   };
@@ -52,6 +52,17 @@ it('sends a crowd no stop signal that is asked for when it has to be killed', as
   const { guard, log } = begun(1_000, 1_500, { size: () => 1_500 });
   guard.stop('SIGTERM');
   expect(log).toEqual([]);
+});
+
+it.each([
+  ['the grace', 5_000, 200],
+  ['what is left until it kills', 110, 100],
+])('a stop takes no longer than %s', (_, killAt, expected) => {
+  const given: number[] = [];
+  const stop = (_signal: string, withinMs: number) => given.push(withinMs);
+  const { guard } = begun(5_000, killAt, { stop, size: () => 10 });
+  guard.stop('SIGTERM');
+  expect(given).toEqual([expected]);
 });
 
 it('waits as long as it is told new deadlines', async () => {
@@ -114,7 +125,7 @@ it('kills by the deadline also when redlock-run died late', async () => {
 });
 
 it('waits for no process in vain', async () => {
-  const { guard, log } = begun(1_000, 1_200, { countAlive: () => 0 });
+  const { guard, log } = begun(1_000, 1_200, { isEmpty: () => true });
   await guard.abandon();
   expect(log).toEqual(['stop at 0', 'kill at 0']);
 });
