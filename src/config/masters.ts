@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
 import type { Reaction } from '../redis/masters-watch.ts';
 import type { RedisMasterSettings } from '../redis/redis-master.ts';
-import { usualGraceMs } from '../redis/restart.ts';
+import { usualRestartGraceMs } from '../redis/restart.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
 import type { Layer, LayerName } from './layer.ts';
@@ -48,7 +48,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   const prefix = sources.must('prefix', readText);
   const directory = sources.get('localDirectory', readText)?.given ?? null;
   const chosen = await chooseMasters(sources.ofMasters);
-  const restartGraceMs = usualGraceMs(chosen.masters, ttlMs);
+  const restartGraceMs = usualRestartGraceMs(chosen.masters, ttlMs);
   const protocol = sources.must('protocol', readProtocol);
   const count = chosen.local
     ? 'the local ones are three'

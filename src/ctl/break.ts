@@ -28,7 +28,7 @@ import {
 } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
-import { actLine, newId, personOf, recordAct } from './people/person.ts';
+import { actLine, addToHistory, newId, personOf } from './people/person.ts';
 import { codeOf } from './status.ts';
 
 /**
@@ -141,7 +141,7 @@ async function told(
   const request = { kind: 'broken', id: newId(), token, by } as const;
   const message = renderRequest(request);
   await query.ask((master) => master.publish(name, askedIdOf(token), message));
-  await recordAct(query, name, actLine('break', by, token));
+  await addToHistory(query, name, actLine('break', by, token));
   return result;
 }
 

@@ -108,7 +108,7 @@ export interface LockState {
 export interface MasterReport {
   readonly master: string;
   readonly snapshot: LockSnapshot | Failed;
-  readonly graceFailure: Failed | null;
+  readonly restartFailure: Failed | null;
 }
 
 export function lockStateOf(name: string, reports: readonly MasterReport[]): LockState {
@@ -178,7 +178,7 @@ interface MasterView {
   readonly failed: Failed | null;
 }
 
-function viewOf({ master, snapshot, graceFailure }: MasterReport): MasterView {
+function viewOf({ master, snapshot, restartFailure }: MasterReport): MasterView {
   if ('kind' in snapshot)
     return { master, snapshot: null, value: null, holdings: [], failed: snapshot };
   const held = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
@@ -188,7 +188,7 @@ function viewOf({ master, snapshot, graceFailure }: MasterReport): MasterView {
     snapshot,
     value,
     holdings: holdingsOf(snapshot),
-    failed: value === null ? graceFailure : null,
+    failed: value === null ? restartFailure : null,
   };
 }
 

@@ -21,7 +21,7 @@ import type { CtlSettings } from './settings.ts';
 const batchSize = 100;
 /** Histories read in one request; the reply has room for some thousands of lines. */
 const historyBatchSize = 250;
-/** More lines than a master keeps of one lock (record.lua). */
+/** More lines than a master keeps of one lock (lines.lua). */
 export const allLines = 1_500;
 /** Keys that one SCAN goes through. */
 export const pageSize = 1_000;
@@ -107,8 +107,10 @@ export class MasterQuery {
     names: readonly string[],
     make: (name: string, reports: MasterReport[]) => Made,
   ): Promise<Made[]> {
-    const graces = await this.ask(async (observer) => ({ failure: await observer.graceFailure() }));
-    const graceFailures = graces.map((grace) => (isFailed(grace) ? grace : grace.failure));
+    const doubts = await this.ask(async (observer) => ({
+      failure: await observer.restartFailure(),
+    }));
+    const restartFailures = doubts.map((doubt) => (isFailed(doubt) ? doubt : doubt.failure));
     const all: Made[] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);
@@ -116,9 +118,9 @@ export class MasterQuery {
       for (const [index, lock] of batch.entries()) {
         const reports = this.observers.map(({ name: master }, at) => {
           const answer = answers[at] ?? silence;
-          if (isFailed(answer)) return { master, snapshot: answer, graceFailure: null };
+          if (isFailed(answer)) return { master, snapshot: answer, restartFailure: null };
           const snapshot = answer[index] ?? silence;
-          return { master, snapshot, graceFailure: graceFailures[at] ?? null };
+          return { master, snapshot, restartFailure: restartFailures[at] ?? null };
         });
         all.push(make(lock, reports));
       }

@@ -193,12 +193,13 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
   const written = await query.historyNames();
   const present = [...new Set([...written, ...(await query.names('*'))])];
   const past = await pastOf(query, { written, present }, allLines, nowMs);
-  const graceFailures = await query.ask(
-    async (observer) => (await observer.graceFailure()) ?? { kind: 'up' },
+  const restartFailures = await query.ask(
+    async (observer) => (await observer.restartFailure()) ?? { kind: 'up' },
   );
   const masters = query.observers.map(({ name }, at) => {
-    const graceFailure = graceFailures[at];
-    const failed = graceFailure !== undefined && 'cause' in graceFailure ? graceFailure : null;
+    const restartFailure = restartFailures[at];
+    const failed =
+      restartFailure !== undefined && 'cause' in restartFailure ? restartFailure : null;
     return { name, failed: query.failures()[at] ?? failed };
   });
   for (const { name, failed } of masters)

@@ -15,7 +15,7 @@ import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
-import { usualGraceMs } from '../redis/restart.ts';
+import { usualRestartGraceMs } from '../redis/restart.ts';
 import { createSystemClock } from '../system/clock.ts';
 import {
   acquireRules,
@@ -64,7 +64,7 @@ export class Redlock implements AsyncDisposable {
     checkOptions(options, redlockRules);
     const { prefix = 'redlock:', restartGraceMs, newToken, differingMasters = 'warn' } = options;
     const origins = originsOf(masters);
-    const graceMs = () => restartGraceMs ?? usualGraceMs(origins, this.#longestTtlMs);
+    const restartGrace = () => restartGraceMs ?? usualRestartGraceMs(origins, this.#longestTtlMs);
     const watched = { prefix, differingMasters, hasHistory: true };
     this.#watch = new MastersWatch(watched, os.hostname(), origins.length, this.#clock);
     const settings = {
@@ -73,7 +73,7 @@ export class Redlock implements AsyncDisposable {
       protocol: 'redlock' as const,
       ownList: this.#watch.ownList,
       get restartGraceMs() {
-        return graceMs();
+        return restartGrace();
       },
     };
     const registry = new ServerRegistry();
@@ -195,7 +195,7 @@ export class Redlock implements AsyncDisposable {
       report,
       newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
       waiterId: this.#claims.waiterId(form, label),
-      recordOf: () => null,
+      lineOf: () => null,
     };
     const attempts = { retries: retries ? retriesOf(retries) : null, maxWaiters: null };
     const patience = { ...attempts, giveUpAfterMs, aborted };

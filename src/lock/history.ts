@@ -1,5 +1,5 @@
-// The lines in the history of a lock, each one line of JSON of a few hundred bytes: the record of a
-// run, which the masters receive with the release, and what a person has done to the lock. *Note:*
+// The lines in the history of a lock, each one line of JSON of a few hundred bytes: what a run
+// did, which the masters receive with the release, and what a person has done to the lock. *Note:*
 // a line holds durations and no time of day. The master that keeps it adds its own, so that the
 // runs of hosts whose clocks differ stand in the right order.
 
@@ -15,8 +15,8 @@ export interface Blocker {
   readonly record: HolderRecord | null;
 }
 
-export interface RunRecord extends Omit<HolderRecord, 'since'> {
-  /** Of the last attempt; the same on all masters, and in a record that was written twice. */
+export interface RunLine extends Omit<HolderRecord, 'since'> {
+  /** Of the last attempt; the same on all masters, and in a line that was written twice. */
   readonly token: string;
   /** As in --report. */
   readonly outcome: string;
@@ -44,8 +44,8 @@ const mostChars = { token: 200, foreign: 40 };
 /** A hundred years. */
 const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
 
-export function renderRecord(record: RunRecord): string {
-  return JSON.stringify({ v: 1, ...withinBounds(record) });
+export function renderRun(run: RunLine): string {
+  return JSON.stringify({ v: 1, ...withinBounds(run) });
 }
 
 /** The outcome of a run that has begun, and of whose end no master knows. */
@@ -57,7 +57,7 @@ export function renderStart(
   holder: Omit<HolderRecord, 'since'>,
   waitMs: number,
 ): string {
-  return renderRecord({
+  return renderRun({
     token,
     ...holder,
     outcome: vanished,
@@ -72,13 +72,13 @@ export function renderStart(
 }
 
 /**
- * null for what is no record. Every client with access to the masters can write to the history, so
- * what is read is bounded.
+ * null for what is no line of a run. Every client with access to the masters can write to the
+ * history, so what is read is bounded.
  */
-export function parseRecord(line: string): RunRecord | null {
+export function parseRun(line: string): RunLine | null {
   try {
-    const record: unknown = JSON.parse(line);
-    return isRecord(record) ? withinBounds(record) : null;
+    const run: unknown = JSON.parse(line);
+    return isRunLine(run) ? withinBounds(run) : null;
   } catch {
     return null;
   }
@@ -86,8 +86,8 @@ export function parseRecord(line: string): RunRecord | null {
 
 /** Whether a line tells of a command that ended by itself with exit code 0. */
 export function isSuccess(line: string): boolean {
-  const record = parseRecord(line);
-  return record?.outcome === 'ran' && record.exitCode === 0;
+  const run = parseRun(line);
+  return run?.outcome === 'ran' && run.exitCode === 0;
 }
 
 /** What is kept of the value of the holder; null for none. */
@@ -98,7 +98,7 @@ export function blockerOf(value: string): Blocker | null {
 }
 
 /** The known fields, none too long, and no duration that no run can have. */
-function withinBounds(record: RunRecord): RunRecord {
+function withinBounds(run: RunLine): RunLine {
   const {
     token,
     host,
@@ -115,14 +115,14 @@ function withinBounds(record: RunRecord): RunRecord {
     blocker,
     stoppedBy,
     lossReason,
-  } = record;
+  } = run;
   return {
     token: token.slice(0, mostChars.token),
     host: cut(host),
     pid,
     user: cut(user),
     label: cut(label),
-    ...reasonOf(record),
+    ...reasonOf(run),
     outcome: cut(outcome),
     waitMs: duration(waitMs),
     heldMs: heldMs === null ? null : duration(heldMs),
@@ -143,19 +143,19 @@ function duration(ms: number): number {
   return Math.min(Math.max(ms, 0), longestMs);
 }
 
-function isRecord(record: unknown): record is RunRecord {
-  if (!isObject(record) || record.v !== 1) return false;
-  const { heldMs, exitCode, signal, fence, blocker } = record;
+function isRunLine(run: unknown): run is RunLine {
+  if (!isObject(run) || run.v !== 1) return false;
+  const { heldMs, exitCode, signal, fence, blocker } = run;
   return (
     ['token', 'host', 'user', 'label', 'outcome'].every(
-      (field) => typeof record[field] === 'string',
+      (field) => typeof run[field] === 'string',
     ) &&
-    ['pid', 'waitMs', 'status'].every((field) => Number.isFinite(record[field])) &&
+    ['pid', 'waitMs', 'status'].every((field) => Number.isFinite(run[field])) &&
     [heldMs, exitCode, fence].every((number) => number === null || Number.isFinite(number)) &&
     (signal === null || typeof signal === 'string') &&
     (blocker === null || isBlocker(blocker)) &&
-    (record.stoppedBy === undefined || isPerson(record.stoppedBy)) &&
-    (record.lossReason === undefined || typeof record.lossReason === 'string')
+    (run.stoppedBy === undefined || isPerson(run.stoppedBy)) &&
+    (run.lossReason === undefined || typeof run.lossReason === 'string')
   );
 }
 

@@ -21,20 +21,20 @@ export class HolderChannel {
   #isClosed = false;
 
   constructor(masters: readonly Master[], claim: Claim, onRequest: OnRequest) {
-    const { token } = claim;
-    this.#claim = { ...claim, waiter: { id: askedIdOf(token), arrivalUs: 0 } };
+    this.#claim = claim;
     this.#onRequest = onRequest;
-    this.#requests = new HolderRequests(token, masters.length);
+    this.#requests = new HolderRequests(claim.token, masters.length);
     this.#missing = new Set(masters);
     this.renew();
   }
 
   /** Subscribes on the masters where that has failed. */
   renew(): void {
+    const { resources, token } = this.#claim;
     for (const master of [...this.#missing]) {
       this.#missing.delete(master);
       const onMessage = (message: string) => this.#receive(master, message);
-      void master.subscribe(this.#claim, onMessage).then((subscription) => {
+      void master.subscribe(resources, askedIdOf(token), onMessage).then((subscription) => {
         if ('kind' in subscription) this.#missing.add(master);
         else if (this.#isClosed) subscription.close();
         else this.#subscriptions.add(subscription);

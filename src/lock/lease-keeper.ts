@@ -164,10 +164,10 @@ export class LeaseKeeper {
     const { redlock, clock, onReplaced, onLost } = this.#parts;
     const { extendEveryMs, reserveMs } = this.#settings;
     if (extendEveryMs === null) return;
-    const { claim } = this.#lease;
+    const { preemptible, resources, token } = this.#lease.claim;
     const extendingEnded = this.#extendingEnded.signal;
     const subscriptions =
-      claim.preemptible === 'replace' ? await redlock.subscribe(asHolder(claim)) : null;
+      preemptible === 'replace' ? await redlock.subscribe(resources, holderIdOf(token)) : null;
     let notBefore = Number.NEGATIVE_INFINITY;
     try {
       for (;;) {
@@ -260,9 +260,4 @@ export class LeaseKeeper {
       await clock.sleep(leftMs, ended);
     }
   }
-}
-
-/** The claim as that of a waiter: a holder has a channel of its own, on which waiters wake it. */
-function asHolder(claim: Claim): Claim {
-  return { ...claim, waiter: { id: holderIdOf(claim.token), arrivalUs: 0 } };
 }

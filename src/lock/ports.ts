@@ -46,17 +46,24 @@ export interface Master {
   repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply>;
   /**
    * Removes the key where the value is ours; with `keepMs` above 0 lets it expire after that time
-   * instead. Leaves the queue, and wakes the first waiter in it if the key is free then. `record`
-   * is a line for the history (history.ts). The master keeps it if it can, perhaps twice; it
+   * instead. Leaves the queue, and wakes the first waiter in it if the key is free then. `line`
+   * is for the history (history.ts); null: none. The master keeps it if it can, perhaps twice; it
    * never makes the release fail.
    */
-  release(claim: Claim, keepMs: number, record: string | null): Promise<ReleaseReply>;
+  release(claim: Claim, keepMs: number, line: string | null): Promise<ReleaseReply>;
   /** Removes the key after an attempt without a quorum, and keeps our position in the queue. */
   rollback(claim: Claim): Promise<ReleaseReply>;
   /** Only leaves the queue: for a holder of the lock, on a master that has refused it. */
   dequeue(claim: Claim): Promise<ReleaseReply>;
-  /** Calls back whenever this master wakes the waiter of the claim; a wake-up has no `message`. */
-  subscribe(claim: Claim, onWakeUp: (message: string) => void): Promise<Subscription | Failed>;
+  /**
+   * Calls back for all that this master sends to this id (waiter-id.ts): a wake-up, which has no
+   * `message`, or a person's request.
+   */
+  subscribe(
+    resources: readonly string[],
+    id: string,
+    onMessage: (message: string) => void,
+  ): Promise<Subscription | Failed>;
 }
 
 /** Elapsed time. It may run ahead of true time, and never behind it by more than the drift. */

@@ -184,10 +184,10 @@ export class Redlock {
   /**
    * Removes our value from every master, or lets it expire after `keepMs`. Sent to all at once.
    * Waits for the answers of the masters that are no stragglers, no longer than the master timeout.
-   * `record` is the line for the history; null for none.
+   * `line` is for the history; null: none.
    */
-  release(claim: Claim, keepMs: number, record: string | null): Promise<Released> {
-    return this.#release(claim, (master) => master.release(claim, keepMs, record));
+  release(claim: Claim, keepMs: number, line: string | null): Promise<Released> {
+    return this.#release(claim, (master) => master.release(claim, keepMs, line));
   }
 
   /**
@@ -200,9 +200,10 @@ export class Redlock {
     return this.#release(claim, (master) => master.release(claim, 0, null), isEnough);
   }
 
-  /** Subscribes to the wake-ups of the claim's waiter. Its next attempt enters it in the queues. */
-  subscribe(claim: Claim): Promise<Subscriptions> {
-    return Subscriptions.join(this.#set.masters, claim, this.#clock, this.#masterTimeoutMs);
+  /** Subscribes to the wake-ups of this id: see waiter-id.ts. */
+  subscribe(resources: readonly string[], id: string): Promise<Subscriptions> {
+    const { masters } = this.#set;
+    return Subscriptions.join(masters, resources, id, this.#clock, this.#masterTimeoutMs);
   }
 
   /** Resolves when every release under way has been answered or has run out of time. */

@@ -5,7 +5,6 @@
 
 import type { Clock, Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
-import type { Claim } from './types.ts';
 
 /** How long a pause goes on after the first wake-up for those of the other masters. */
 const togetherMs = 10;
@@ -35,7 +34,8 @@ export class Subscriptions {
    */
   static async join(
     masters: readonly Master[],
-    claim: Claim,
+    resources: readonly string[],
+    id: string,
     clock: Clock,
     atMostMs: number,
   ): Promise<Subscriptions> {
@@ -43,7 +43,7 @@ export class Subscriptions {
     const enough = new AbortController();
     for (const master of masters) {
       master
-        .subscribe(claim, () => subscriptions.#wake(master))
+        .subscribe(resources, id, () => subscriptions.#wake(master))
         .then((subscription) => {
           if ('kind' in subscription) return;
           if (subscriptions.#isClosed) return subscription.close();

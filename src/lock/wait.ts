@@ -72,7 +72,7 @@ export interface WaitParts {
   /** The id of this waiter in the queue. */
   readonly waiterId: string;
   /** The line for the history when a waiter leaves without the lock; null: none. */
-  readonly recordOf: (claim: Claim, acquisition: NotAcquired) => string | null;
+  readonly lineOf: (claim: Claim, acquisition: NotAcquired) => string | null;
 }
 
 /** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
@@ -165,10 +165,10 @@ class Wait {
     attempt: Extract<Attempt, { kind: 'acquired' }>,
     attemptedAt: number,
   ): Promise<Acquisition> {
-    const { redlock, clock, recordOf } = this.#parts;
+    const { redlock, clock, lineOf } = this.#parts;
     if (this.#limits.aborted.aborted) {
       const aborted = { kind: 'aborted' } as const;
-      await redlock.release(attempt.lease.claim, 0, recordOf(this.#claim, aborted));
+      await redlock.release(attempt.lease.claim, 0, lineOf(this.#claim, aborted));
       return aborted;
     }
     return { ...attempt, elapsedMs: clock.now() - attemptedAt };
@@ -244,7 +244,7 @@ class Wait {
   async #join(arrivalUs: number): Promise<void> {
     const { redlock, waiterId } = this.#parts;
     this.#claim = { ...this.#claim, waiter: { id: waiterId, arrivalUs } };
-    this.#subscriptions = await redlock.subscribe(this.#claim);
+    this.#subscriptions = await redlock.subscribe(this.#claim.resources, waiterId);
   }
 
   #pauseMs(attempt: Failure): number {
@@ -270,11 +270,11 @@ class Wait {
 
   /** Leaves the queue for those behind us, if we are in it, and a line in the history. */
   #leave(acquisition: NotAcquired): NotAcquired {
-    const { redlock, recordOf } = this.#parts;
+    const { redlock, lineOf } = this.#parts;
     const { waitMs, retries } = this.#limits;
     const isRefused = waitMs !== 0 && !retries && acquisition.kind === 'busy';
     if (this.#subscriptions || isRefused)
-      void redlock.release(this.#claim, 0, recordOf(this.#claim, acquisition));
+      void redlock.release(this.#claim, 0, lineOf(this.#claim, acquisition));
     return acquisition;
   }
 }

@@ -22,9 +22,9 @@ import { MastersWatch } from '../redis/masters-watch.ts';
 import { LockObserver } from '../redis/observer.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { type RunWait, type RunWaitParts, waitForRun } from '../run/acquisition.ts';
+import { HistoryLines } from '../run/history-lines.ts';
 import type { ReportRun, RunEvent, RunParts } from '../run/ports.ts';
 import { loadBootClock } from '../run/processes/libc.ts';
-import { Recorder } from '../run/recorder.ts';
 import { userName } from '../system/caller.ts';
 import { createSystemClock, systemSources } from '../system/clock.ts';
 
@@ -61,7 +61,7 @@ export interface JobLock {
   readonly toIdentify: readonly IdentifiedServer[];
   /** null: people ask the enclosing run, which ends this one. */
   readonly listen: Listen | null;
-  readonly recordOf: RunParts['recordOf'];
+  readonly lineOf: RunParts['lineOf'];
   readonly close: () => void;
 }
 
@@ -89,9 +89,9 @@ function ownLockOf(
   const watch = new MastersWatch(settings, self.host, addresses.length, clock);
   const compared = { ...settings, ownList: watch.ownList };
   const masters = addresses.map((one) => new RedisMaster(one, compared, registry, clock));
-  const recorder = new Recorder(self, settings.conflictExitCode, clock);
+  const historyLines = new HistoryLines(self, settings.conflictExitCode, clock);
   const report: ReportRun = (event) => {
-    recorder.see(event);
+    historyLines.see(event);
     tell(event);
     watch.see(event, tell);
     if (event.kind === 'acquired') odditiesOf(masters).forEach(tell);
@@ -102,7 +102,7 @@ function ownLockOf(
     redlock,
     clock,
     report,
-    recorder,
+    historyLines,
     runId,
     random: Math.random,
     environment: process.env,
@@ -117,7 +117,7 @@ function ownLockOf(
     servers: masters,
     toIdentify: watch.serversOf(masters),
     listen: (...asked) => new HolderChannel(masters, ...asked),
-    recordOf: (...facts) => (settings.hasHistory ? recorder.ofRun(...facts) : null),
+    lineOf: (...facts) => (settings.hasHistory ? historyLines.ofRun(...facts) : null),
     close: () => {
       for (const master of masters) master.close();
     },
@@ -144,7 +144,7 @@ function enclosingLockOf(
     servers,
     toIdentify: [],
     listen: null,
-    recordOf: () => null,
+    lineOf: () => null,
     close: () => enclosing.close(),
   };
 }

@@ -75,7 +75,7 @@ async function play(
     ...parts,
     redlock: lock.held,
     listen: lock.listen,
-    recordOf: lock.recordOf,
+    lineOf: lock.lineOf,
     guard: { setDeadlines: (left) => guard.setDeadlines(left), done: () => void guard.done() },
     acquire: (aborted) => acquireForRun(settings, acquiring, aborted),
     startChild: (lease) => {

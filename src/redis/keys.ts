@@ -26,12 +26,12 @@ export function typeOfKey(key: string): 'string' | 'zset' {
   return /^\{.*\}:(queue|waiters|holders)$/s.test(key) ? 'zset' : 'string';
 }
 
-/** The key of the record that names the owner, beside a key that holds only a time. */
+/** The key that names the owner, beside a key that holds only a time. */
 export function ownerKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/** The record of when a promoted server was first seen, one for all locks under the prefix. */
+/** Tells when a promoted server was first seen, one for all locks under the prefix. */
 export function promotionKeyOf(prefix: string): string {
   return `{${prefix}}:promotion`;
 }
@@ -57,7 +57,7 @@ export function freezeResourceOf(prefix: string, key: string): string | null {
   return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
 }
 
-/** The list of lines and the hash of facts of a history: see scripts/record.lua. */
+/** The list of lines and the hash of facts of a history: see scripts/lines.lua. */
 export function historyKeysOf(prefix: string, resource: string): [string, string] {
   const key = `{${prefix}${resource}}`;
   return [`${key}:runs:history`, `${key}:facts:history`];

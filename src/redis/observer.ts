@@ -9,13 +9,7 @@ import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import type { MasterAddress } from './address.ts';
 import { callsOf } from './calls/protocol.ts';
-import {
-  type Calls,
-  type ScriptCall,
-  toFreeze,
-  toRecordAct,
-  toThaw,
-} from './calls/script-calls.ts';
+import { type Calls, type ScriptCall, toAddLine, toFreeze, toThaw } from './calls/script-calls.ts';
 import { scripts } from './calls/scripts.ts';
 import { mostBytes } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
@@ -43,7 +37,7 @@ import {
   text,
   tuple,
 } from './replies.ts';
-import { graceFailureOf, markQuestionOf } from './restart.ts';
+import { markQuestionOf, restartFailureOf } from './restart.ts';
 import {
   changedKeys,
   cursorShape,
@@ -105,7 +99,7 @@ export class LockObserver {
    * Why free keys are no votes yet: the server restarted, and may have forgotten locks. null: they
    * are.
    */
-  async graceFailure(): Promise<Failed | null> {
+  async restartFailure(): Promise<Failed | null> {
     const connection = await this.connected();
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
@@ -114,8 +108,8 @@ export class LockObserver {
     this.#registry.admit(this.name, identity);
     const { name } = this;
     const registry = this.#registry;
-    const doubtful = { connection, name, registry, clock: this.#clock, isRecording: false };
-    return graceFailureOf(doubtful, this.#settings);
+    const doubtful = { connection, name, registry, clock: this.#clock, mayWrite: false };
+    return restartFailureOf(doubtful, this.#settings);
   }
 
   /**
@@ -171,7 +165,7 @@ export class LockObserver {
       preemptible: 'never',
       waiter: null,
     } as const;
-    const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };
+    const undoing = { claim, keepMs: 0, line: null, keepsPosition: false };
     const { prefix, historyBytes } = this.#settings;
     return this.#remove(this.#calls.toRelease(undoing, prefix, historyBytes));
   }
@@ -207,10 +201,10 @@ export class LockObserver {
   }
 
   /** Adds a line to the history. Resolves with whether the master has kept it. */
-  record(resource: string, line: string): Promise<boolean | Failed> {
+  addLine(resource: string, line: string): Promise<boolean | Failed> {
     const { prefix, historyBytes } = this.#settings;
     const isKept = as(oneOf(0, 1), (code) => code === 1);
-    return this.#run(toRecordAct(resource, line, prefix, historyBytes), isKept);
+    return this.#run(toAddLine(resource, line, prefix, historyBytes), isKept);
   }
 
   /** Replaces the value by another one, which keeps others out for the time that was left. */

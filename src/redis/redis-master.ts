@@ -14,15 +14,16 @@ import type {
   RepairReply,
 } from '../lock/types.ts';
 import { callsOf, type Protocol } from './calls/protocol.ts';
-import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './calls/script-calls.ts';
+import { type Calls, type Undoing, withoutWaiter } from './calls/script-calls.ts';
 import { mostBytes, type Origin } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
+import { channelsOf } from './keys.ts';
 import type { OwnList } from './master-lists.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
-import { type DoubtSettings, graceFailureOf, markQuestionOf } from './restart.ts';
+import { type DoubtSettings, markQuestionOf, restartFailureOf } from './restart.ts';
 
 export interface RedisMasterSettings extends DoubtSettings {
   /** What the histories of all locks under the prefix take on each master at most. */
@@ -132,22 +133,27 @@ export class RedisMaster implements Master {
     return this.#ask(withdrawn, (connection) => connection.run(call), repairOf, claim);
   }
 
-  release(claim: Claim, keepMs: number, record: string | null): Promise<ReleaseReply> {
-    return this.#remove({ claim, keepMs, record, keepsPosition: false });
+  release(claim: Claim, keepMs: number, line: string | null): Promise<ReleaseReply> {
+    return this.#remove({ claim, keepMs, line, keepsPosition: false });
   }
 
   rollback(claim: Claim): Promise<ReleaseReply> {
-    return this.#remove({ claim, keepMs: 0, record: null, keepsPosition: true });
+    return this.#remove({ claim, keepMs: 0, line: null, keepsPosition: true });
   }
 
   /** Releases a value that no key has, because this master may have been repaired by now. */
   dequeue({ start: _, ...claim }: Claim): Promise<ReleaseReply> {
     const undone = { ...claim, value: `not ${claim.value}` };
-    return this.#remove({ claim: undone, keepMs: 0, record: null, keepsPosition: false });
+    return this.#remove({ claim: undone, keepMs: 0, line: null, keepsPosition: false });
   }
 
-  subscribe(claim: Claim, onWakeUp: (message: string) => void): Promise<Subscription | Failed> {
-    return this.#subscriber.subscribe(channelNamesOf(claim, this.#settings.prefix), onWakeUp);
+  subscribe(
+    resources: readonly string[],
+    id: string,
+    onMessage: (message: string) => void,
+  ): Promise<Subscription | Failed> {
+    const channels = resources.map((resource) => channelsOf(this.#settings.prefix, resource) + id);
+    return this.#subscriber.subscribe(channels, onMessage);
   }
 
   close(): void {
@@ -174,11 +180,11 @@ export class RedisMaster implements Master {
   }
 
   async #remove(undoing: Undoing): Promise<ReleaseReply> {
-    const { claim, record, keepsPosition } = undoing;
+    const { claim, line, keepsPosition } = undoing;
     const id = claim.waiter?.id ?? '';
     const queued = this.#queued.get(id);
     const isNeeded = this.#mayHold.has(claim.value) || (queued && !keepsPosition);
-    if (!isNeeded && record === null) return { kind: 'missing' };
+    if (!isNeeded && line === null) return { kind: 'missing' };
     this.#giveUpIfSilent();
     const mayHold = this.#mayHold.get(claim.value) ?? this.#request(claim);
     for (const retired of [...mayHold.owing].filter((one) => one !== this.#connection)) {
@@ -225,9 +231,9 @@ export class RedisMaster implements Master {
     const reply = await run(undoing);
     // A user without a right to the history can release all the same.
     const { start, ...claim } = undoing.claim;
-    const isRecorded = undoing.record !== null || start !== undefined;
-    const isDenied = isFailed(reply) && reply.cause === 'denied' && isRecorded;
-    return isDenied ? run({ ...undoing, claim, record: null }) : reply;
+    const hasLine = undoing.line !== null || start !== undefined;
+    const isDenied = isFailed(reply) && reply.cause === 'denied' && hasLine;
+    return isDenied ? run({ ...undoing, claim, line: null }) : reply;
   }
 
   /**
@@ -284,9 +290,9 @@ export class RedisMaster implements Master {
 
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
     const [registry, clock] = [this.#registry, this.#clock];
-    const doubtful = { connection, name: this.name, registry, clock, isRecording: true };
-    const graceFailure = graceFailureOf(doubtful, this.#settings);
-    return graceFailure === null ? vote : graceFailure.then((failure) => failure ?? vote);
+    const doubtful = { connection, name: this.name, registry, clock, mayWrite: true };
+    const restartFailure = restartFailureOf(doubtful, this.#settings);
+    return restartFailure === null ? vote : restartFailure.then((failure) => failure ?? vote);
   }
 
   #objectionTo(identity: ServerIdentity | Failed): Failed | null {

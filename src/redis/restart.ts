@@ -33,7 +33,7 @@ export interface DoubtSettings {
  * without the one that restarted. But a primary behind sentinels is replaced by another one, which
  * may have forgotten locks.
  */
-export function usualGraceMs(masters: readonly object[], ttlMs: number): number {
+export function usualRestartGraceMs(masters: readonly object[], ttlMs: number): number {
   const isReplaced = (one: { readonly sentinels?: unknown }) => Boolean(one.sentinels);
   return masters.length >= 3 || masters.some(isReplaced) ? ttlMs : 0;
 }
@@ -45,7 +45,7 @@ export interface DoubtfulMaster {
   readonly registry: ServerRegistry;
   readonly clock: Clock;
   /** Whether the master is told when a promotion was first seen; a look changes nothing. */
-  readonly isRecording: boolean;
+  readonly mayWrite: boolean;
 }
 
 /** The doubts that the identity of a server raises, as far as it tells. */
@@ -70,7 +70,7 @@ export function markQuestionOf(
  * Resolves with why grants of the server do not count yet, or null. Returns null where that needs
  * no question.
  */
-export function graceFailureOf(
+export function restartFailureOf(
   master: DoubtfulMaster,
   { prefix, restartGraceMs }: DoubtSettings,
 ): Promise<Failed | null> | null {
@@ -95,10 +95,10 @@ export function graceFailureOf(
 function doubtsOf(
   { name, registry, clock }: DoubtfulMaster,
   { startedAt, hasReplicated, mark }: ServerIdentity,
-  graceMs: number,
+  restartGraceMs: number,
 ): Doubts {
   const now = clock.now();
-  const young = (ms: number | null) => (ms !== null && ms < graceMs ? ms : null);
+  const young = (ms: number | null) => (ms !== null && ms < restartGraceMs ? ms : null);
   const changedAt = registry.changedAt(name);
   return {
     restartedMs: young(startedAt === null ? null : Math.max(0, now - startedAt - uptimeErrorMs)),
@@ -116,7 +116,7 @@ async function emptiedFailure(
   { name, registry, clock }: DoubtfulMaster,
   { startedAt, mark }: ServerIdentity,
   { markedMs, restartedMs }: Doubts,
-  graceMs: number,
+  restartGraceMs: number,
 ): Promise<Failed | null> {
   if (mark === null || markedMs === null) return null;
   const found = `was found without its mark ${seconds(markedMs)} ago`;
@@ -126,7 +126,9 @@ async function emptiedFailure(
       ? found
       : `restarted ${seconds(restartedMs)} ago ${how} (it is new, or was emptied)`;
   const failure =
-    mark.id === null ? unmarkedFailure(what, graceMs) : graceFailure(what, graceMs - markedMs);
+    mark.id === null
+      ? unmarkedFailure(what, restartGraceMs)
+      : waitFailure(what, restartGraceMs - markedMs);
   if (restartedMs !== null || startedAt === null) return failure;
   const enough = new AbortController();
   let isLate = false;
@@ -142,40 +144,41 @@ async function emptiedFailure(
 async function unlessDurable(
   { connection }: DoubtfulMaster,
   agoMs: number,
-  graceMs: number,
+  restartGraceMs: number,
 ): Promise<Failed | null> {
   if (await connection.survivesRestart()) return null;
-  return agoFailure('restarted', agoMs, graceMs);
+  return agoFailure('restarted', agoMs, restartGraceMs);
 }
 
 /**
- * A promoted server does not tell when it was promoted, so the first client that sees it records
- * that on the server. The record names the replication id, which is drawn at each promotion.
+ * A promoted server does not tell when it was promoted, so the first client that sees it writes
+ * the time into a key there. It names the replication id, which is drawn at each promotion.
  */
 async function promoted(
-  { connection, isRecording }: DoubtfulMaster,
+  { connection, mayWrite }: DoubtfulMaster,
   key: string,
-  graceMs: number,
+  restartGraceMs: number,
 ): Promise<Failed | null> {
   const replicationId = await connection.promotedAs();
   if (replicationId === null || isFailed(replicationId)) return replicationId;
-  const seenMs = await connection.firstSeenMs(key, replicationId, isRecording);
+  const seenMs = await connection.firstSeenMs(key, replicationId, mayWrite);
   if (isFailed(seenMs)) return seenMs;
-  return seenMs < graceMs ? agoFailure('was promoted', seenMs, graceMs) : null;
+  return seenMs < restartGraceMs ? agoFailure('was promoted', seenMs, restartGraceMs) : null;
 }
 
-function agoFailure(what: string, agoMs: number, graceMs: number): Failed {
-  return graceFailure(`${what} ${seconds(agoMs)} ago`, graceMs - agoMs);
+function agoFailure(what: string, agoMs: number, restartGraceMs: number): Failed {
+  return waitFailure(`${what} ${seconds(agoMs)} ago`, restartGraceMs - agoMs);
 }
 
-function graceFailure(what: string, leftMs: number): Failed {
+function waitFailure(what: string, leftMs: number): Failed {
   const why = `${what} and ${forgetting}: counts again within ${seconds(leftMs)}`;
   return failed('restarted', why, `wait that long: ${howLong}`);
 }
 
 /** The time without a vote begins with the mark, and only a run writes one. */
-function unmarkedFailure(what: string, graceMs: number): Failed {
-  const why = `${what} and ${forgetting}: counts again within ${seconds(graceMs)} of the next run`;
+function unmarkedFailure(what: string, restartGraceMs: number): Failed {
+  const within = `${seconds(restartGraceMs)} of the next run`;
+  const why = `${what} and ${forgetting}: counts again within ${within}`;
   return failed('restarted', why, howLong);
 }
 

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
 import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
+import { holderIdOf } from '../lock/waiter-id.ts';
 import type { Protocol } from './calls/protocol.ts';
 import { usualHistoryBytes } from './calls/script-calls.ts';
 import { failed, isFailed } from './errors.ts';
@@ -86,7 +87,9 @@ async function perform(
   const refused = await master.acquire(waiter, lasting);
   // The older protocol has no wake-ups and no shared locks.
   const hasForms = protocol === 'redlock';
-  const subscription = hasForms ? await master.subscribe(waiter, () => {}) : null;
+  const subscription = hasForms
+    ? await master.subscribe([resource], holderIdOf(holder.token), () => {})
+    : null;
   const extended = await master.extend(holder, fence, lasting);
   const seen = await observer.look([resource]);
   const released = await master.release(holder, 0, null);

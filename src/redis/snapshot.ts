@@ -140,7 +140,7 @@ export const cursorShape: Shape<string> = (reply) => {
   return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
 };
 
-/** The members of the sorted set of all histories. Its score: see scripts/record.lua. */
+/** The members of the sorted set of all histories. Its score: see scripts/lines.lua. */
 export const changedKeys = pairs(keyShape, text(40), (key, score) => ({
   key,
   /** The end of the second in which it last changed, by the master's clock; NaN: not known. */
@@ -189,7 +189,7 @@ function lineOf(entry: string): SeenLine | null {
   return ms === undefined ? null : { takenAtMs: Number(ms), line };
 }
 
-/** See scripts/record.lua. `success`: the time for which a count since then is of use. */
+/** See scripts/lines.lua. `success`: the time for which a count since then is of use. */
 function skipOf(fact: string, success: string): SeenSkip | null {
   const [, count, since, after, first, last, line = '', holder = ''] =
     /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) \S+ ([^\n]*)\n(.*)$/s.exec(fact) ?? [];

@@ -12,10 +12,10 @@ import {
   type WaitParts,
   waitForLock,
 } from '../lock/wait.ts';
+import type { HistoryLines } from './history-lines.ts';
 import { type Attempts, waitUnlessNested } from './nested-wait.ts';
 import { type ReportRun, type Reserves, type TimeLeft, timeLeftOf } from './ports.ts';
 import { RunError } from './preconditions.ts';
-import type { Recorder } from './recorder.ts';
 import type { StopReason } from './run-result.ts';
 
 export interface AcquisitionSettings extends Reserves {
@@ -78,8 +78,8 @@ export interface RunWaitSettings extends Pick<WaitLimits, 'giveUpAfterMs' | 'max
   readonly hasHistory: boolean;
 }
 
-export interface RunWaitParts extends Omit<WaitParts, 'recordOf'> {
-  readonly recorder: Pick<Recorder, 'startOf' | 'skipOf' | 'ofWait'>;
+export interface RunWaitParts extends Omit<WaitParts, 'lineOf'> {
+  readonly historyLines: Pick<HistoryLines, 'startOf' | 'skipOf' | 'ofWait'>;
   /** In the history, in place of a token, of a run that is refused. */
   readonly runId: string;
   /** Of this process, which names the locks of the runs around it. */
@@ -94,19 +94,21 @@ export function waitForRun(
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { names, retries, giveUpAfterMs, maxWaiters, hasHistory } = settings;
-  const { recorder, runId, environment } = parts;
+  const { historyLines, runId, environment } = parts;
   const isSkipping = waitMs === 0 || retries !== null;
-  const recorded = {
+  const withLines = {
     ...parts,
     newClaim: () => {
       const claim = parts.newClaim();
-      const start = recorder.startOf(claim);
-      return isSkipping ? { ...claim, start, skip: recorder.skipOf(runId) } : { ...claim, start };
+      const start = historyLines.startOf(claim);
+      return isSkipping
+        ? { ...claim, start, skip: historyLines.skipOf(runId) }
+        : { ...claim, start };
     },
-    recordOf: (claim: Claim, acquisition: NotAcquired) =>
-      recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined),
+    lineOf: (claim: Claim, acquisition: NotAcquired) =>
+      historyLines.ofWait(claim, acquisition, aborted.reason as StopReason | undefined),
   };
-  const waitParts = hasHistory ? recorded : { ...parts, recordOf: () => null };
+  const waitParts = hasHistory ? withLines : { ...parts, lineOf: () => null };
   const shared = { giveUpAfterMs, maxWaiters, aborted };
   const wait = (limits: Attempts) => waitForLock(waitParts, { ...shared, ...limits });
   return waitUnlessNested(environment, names, wait, { waitMs, retries });

@@ -141,7 +141,7 @@ export interface RunParts {
   /** Subscribes to what people ask of the holder; null: they are not listened to. */
   readonly listen: Listen | null;
   /** The line for the history of the lock that is about to be released; null: none. */
-  readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
+  readonly lineOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
 }
 
 export interface Finished {

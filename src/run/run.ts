@@ -253,13 +253,13 @@ export class Run {
   }
 
   async #release(): Promise<void> {
-    const { redlock, guard, recordOf } = this.#parts;
+    const { redlock, guard, lineOf } = this.#parts;
     this.#end();
     const { claim, validUntil } = this.#confirmed;
     const now = this.#now();
     const keepMs = Math.max(0, this.#keepUntil() - now);
-    const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
-    const releasing = redlock.release(claim, Math.ceil(keepMs), record);
+    const line = lineOf(claim, this.#finished(), now - this.#acquiredAt);
+    const releasing = redlock.release(claim, Math.ceil(keepMs), line);
     guard.done();
     const released = await releasing;
     const { releasedCount, isConfirmed, failures } = released;

@@ -3,7 +3,7 @@
 
 import { hostname } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseRecord, type RunRecord } from '../../src/lock/history.ts';
+import { parseRun, type RunLine } from '../../src/lock/history.ts';
 import {
   giveWayTo,
   locksOn,
@@ -24,30 +24,25 @@ async function linesOn(master: TestMaster, name: string): Promise<string[]> {
   return (await master.command('lrange', `{redlock:${name}}:runs:history`, 0, -1)) as string[];
 }
 
-async function recordsOn(master: TestMaster, name: string): Promise<(RunRecord | null)[]> {
+async function runsOn(master: TestMaster, name: string): Promise<(RunLine | null)[]> {
   const entries = await linesOn(master, name);
-  return entries.map((entry) => parseRecord(entry.replace(/^\d{13} /, ''))).reverse();
+  return entries.map((entry) => parseRun(entry.replace(/^\d{13} /, ''))).reverse();
 }
 
-/** The one record of a lock, the same on at least so many masters: by default on all. */
-async function recordOf(name: string, leastCount = 3): Promise<RunRecord | null> {
-  const seen = () => Promise.all(masters.map((master) => recordsOn(master, name)));
+/** The one run of a lock, the same on at least so many masters: by default on all. */
+async function runOf(name: string, leastCount = 3): Promise<RunLine | null> {
+  const seen = () => Promise.all(masters.map((master) => runsOn(master, name)));
   // A run ends when a quorum has confirmed its release; the last line may still be under way.
   const countSeen = async () => (await seen()).flat().length;
   await expect.poll(countSeen).toBeGreaterThanOrEqual(leastCount);
   const all = await seen();
-  const [record = null, ...others] = all.flat();
+  const [past = null, ...others] = all.flat();
   expect(Math.max(...all.map(({ length }) => length))).toBe(1);
-  for (const other of others) expect(other).toEqual(record);
-  return record;
+  for (const other of others) expect(other).toEqual(past);
+  return past;
 }
 
-const shape = (record: RunRecord | null) => [
-  record?.outcome,
-  record?.exitCode,
-  record?.signal,
-  record?.status,
-];
+const shape = (past: RunLine | null) => [past?.outcome, past?.exitCode, past?.signal, past?.status];
 
 const factsOn = async (name: string) => {
   const each = masters.map((master) => master.command('hkeys', `{redlock:${name}}:facts:history`));
@@ -84,7 +79,7 @@ describe('a line has the outcome, as --report has it', () => {
     ['max-run', ['--max-run', '300ms'], 'sleep 30', ['max-run', null, 'SIGTERM', 124]],
   ])('%s', async (name, options, script, expected) => {
     await run([...options, name, '--', 'sh', '-c', `exec 2>/dev/null; ${script}`]);
-    expect(shape(await recordOf(name))).toEqual(expected);
+    expect(shape(await runOf(name))).toEqual(expected);
   });
 
   test('the holder, the duration and the fencing number', async () => {
@@ -95,30 +90,30 @@ describe('a line has the outcome, as --report has it', () => {
       '-c',
       'sleep 0.5; echo $REDLOCK_TOKEN $REDLOCK_FENCE',
     ]);
-    const record = await recordOf('holder');
-    expect(record).toMatchObject({
+    const past = await runOf('holder');
+    expect(past).toMatchObject({
       host: hostname(),
       label: 'sh',
       user: expect.any(String),
       blocker: null,
     });
-    expect(`${record?.token} ${record?.fence}\n`).toBe(stdout);
-    expect(record?.heldMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
-    expect(record?.waitMs).toBeLessThan(5_000);
+    expect(`${past?.token} ${past?.fence}\n`).toBe(stdout);
+    expect(past?.heldMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
+    expect(past?.waitMs).toBeLessThan(5_000);
   });
 
   test('gave up waiting: for how long, and for which holder', async () => {
     const holder = start(['patience', '--', ...node('obedient.js')]);
     await holder.says('stdout', /ready/);
     expect(await run(['-w', '500ms', 'patience', '--', 'true'])).toMatchObject({ code: 75 });
-    const record = await recordOf('patience');
-    expect(shape(record)).toEqual(['busy', null, null, 75]);
-    expect(record).toMatchObject({
+    const past = await runOf('patience');
+    expect(shape(past)).toEqual(['busy', null, null, 75]);
+    expect(past).toMatchObject({
       heldMs: null,
       fence: null,
       blocker: { record: { pid: holder.child.pid, label: 'node' } },
     });
-    expect(record?.waitMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
+    expect(past?.waitMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
     holder.signal('SIGTERM');
     await holder.result;
   });
@@ -130,7 +125,7 @@ describe('a line has the outcome, as --report has it', () => {
     await waiter.result;
     // A master where the key goes last may have refused a run that the others granted, and is not
     // asked to release anything then.
-    expect(await recordOf('late', 2)).toMatchObject({
+    expect(await runOf('late', 2)).toMatchObject({
       outcome: 'ran',
       blocker: { token: 'x'.repeat(40), record: null },
     });
@@ -144,14 +139,14 @@ describe('a line has the outcome, as --report has it', () => {
     await expect.poll(() => first.command('zcard', '{redlock:told}:queue')).toBe(1);
     waiter.signal('SIGTERM');
     await waiter.result;
-    expect(shape(await recordOf('told'))).toEqual(['signal', null, null, 143]);
+    expect(shape(await runOf('told'))).toEqual(['signal', null, null, 143]);
     holder.signal('SIGINT');
     await holder.result;
-    expect((await recordsOn(first, 'told')).map((record) => record?.outcome)).toEqual([
+    expect((await runsOn(first, 'told')).map((past) => past?.outcome)).toEqual([
       'signal',
       'signal',
     ]);
-    expect((await recordsOn(first, 'told')).map((record) => record?.status)).toEqual([143, 130]);
+    expect((await runsOn(first, 'told')).map((past) => past?.status)).toEqual([143, 130]);
   });
 
   test('lost: the next holder keeps the lock', async () => {
@@ -159,7 +154,7 @@ describe('a line has the outcome, as --report has it', () => {
     await job.says('stdout', /ready/);
     await takeBy('them', masters, 'lost');
     expect(await job.result).toMatchObject({ code: 79 });
-    expect(shape(await recordOf('lost'))).toMatchObject(['lost', expect.anything(), null, 79]);
+    expect(shape(await runOf('lost'))).toMatchObject(['lost', expect.anything(), null, 79]);
     expect(await first.get('redlock:lost')).toBe('them');
   });
 });
@@ -222,7 +217,7 @@ describe('masters that cannot store the line change no outcome', () => {
     for (const master of masters) await master.command('config', 'set', 'maxmemory', 0);
     expect(stderr).not.toMatch(/release/);
     expect(await locksOn(first)).toEqual([]);
-    expect(await recordsOn(first, 'a')).toEqual([]);
+    expect(await runsOn(first, 'a')).toEqual([]);
   });
 
   test('no right to it', async () => {

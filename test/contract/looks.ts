@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, expect } from 'vitest';
-import { renderRecord } from '../../src/lock/history.ts';
+import { renderRun } from '../../src/lock/history.ts';
 import {
   claimOf,
   lasting,
@@ -138,7 +138,7 @@ export function looks(world: World): void {
 export function endOf(token: string, label = 'job'): string {
   const client = { host: 'web1', pid: 1, user: 'ops', label };
   const end = { outcome: 'ran', waitMs: 0, heldMs: 1, exitCode: 0, signal: null, status: 0 };
-  return renderRecord({ token, ...client, ...end, fence: null, blocker: null });
+  return renderRun({ token, ...client, ...end, fence: null, blocker: null });
 }
 
 async function seen(server: Server, ...resources: string[]) {

@@ -2,7 +2,7 @@
 // ends: what it answers and leaves by what stands there, for both units; and order and faults,
 // which are the same as ever. docs/protocols.md says what that protocol cannot do.
 //
-// *Note:* the key holds only a time. The owner record names its owner, and counts only while it
+// *Note:* the key holds only a time. The owner key names its owner, and counts only while it
 // names that time.
 
 import assert from 'node:assert/strict';
@@ -45,7 +45,7 @@ const claim = (value: string, changes: Partial<Claim> = {}) =>
 const acquire = (master: Master, value: string, changes: Partial<Claim> = {}) =>
   master.acquire(claim(value, changes), lasting);
 const timeAt = async (server: Server) => (await server.read('r'))?.value ?? null;
-const ownerIn = async (server: Server) => (await server.ownerRecord('r')) ?? '';
+const ownerIn = async (server: Server) => (await server.ownerKey('r')) ?? '';
 const refused = (holder: string, remainingMs: unknown) => ({
   kind: 'refused',
   holder,
@@ -64,7 +64,7 @@ function timesIn(unitMs: number) {
       return text;
     },
     /**
-     * The time of a lock that began between then and now, and its owner record, for as long as
+     * The time of a lock that began between then and now, and its owner key, for as long as
      * others keep away.
      */
     async expectHeld(server: Server, value: string, ttlMs: number, since: number): Promise<void> {
@@ -253,7 +253,7 @@ function releasing(it: Declare, unitMs: number): void {
 }
 
 /**
- * What stands under a resource is told as of any lock: the value of the owner record, for the ttl
+ * What stands under a resource is told as of any lock: the value of the owner key, for the ttl
  * that was asked.
  */
 function readAsLocks(world: World): World {
@@ -262,7 +262,7 @@ function readAsLocks(world: World): World {
     async read(resource) {
       const ownership = await server.read(resource);
       if (ownership === null) return null;
-      const [time, value = ''] = ((await server.ownerRecord(resource)) ?? '').split(' ');
+      const [time, value = ''] = ((await server.ownerKey(resource)) ?? '').split(' ');
       if (time !== ownership.value) return ownership;
       return { value, remainingMs: Number(time) - differenceMs - 1 - (await server.now()) };
     },

@@ -116,7 +116,7 @@ function releases(it: Declare): void {
     expect(await master.release(claimOf('a'), 0, null)).toEqual({ kind: 'missing' });
   });
 
-  it('with a record: a line, also where the value is gone or another', async (server, master) => {
+  it('adds a line, also where the value is gone or another', async (server, master) => {
     await master.acquire(claimOf('a'), lasting);
     await master.release(claimOf('a'), 0, 'first');
     await master.acquire(claimOf('b'), lasting);
@@ -128,7 +128,7 @@ function releases(it: Declare): void {
     ]);
   });
 
-  it('without a record, and after a rolled back attempt: no line', async (server, master) => {
+  it('without a line, and after a rolled back attempt: adds none', async (server, master) => {
     await master.acquire(claimOf('a'), lasting);
     await master.release(claimOf('a'), 0, null);
     await master.acquire(claimOf('b'), lasting);
@@ -136,7 +136,7 @@ function releases(it: Declare): void {
     expect(await server.history('r')).toEqual([]);
   });
 
-  it('with a record, on a broken connection: a line on the next one', async (server, master) => {
+  it('on a broken connection: adds the line on the next one', async (server, master) => {
     await master.acquire(claimOf('a'), lasting);
     await server.unplug();
     await master.release(claimOf('a'), 0, 'first');

@@ -52,7 +52,7 @@ export interface Server {
   /**
    * What stands beside the resource, of whose it is, where the resource itself holds only a time.
    */
-  ownerRecord(resource: string): Promise<string | null>;
+  ownerKey(resource: string): Promise<string | null>;
   /** The server's time of day, in whole milliseconds. */
   now(): Promise<number>;
   /** The lines of the history, oldest first. */
@@ -141,7 +141,8 @@ export function ask(server: Server, claim: Claim): ReturnType<Master['acquire']>
 /** A handle that listens for the waiter of the claim, and how often it was woken. */
 export async function earOf(server: Server, claim: Claim) {
   let calls = 0;
-  const subscription = await server.handle().subscribe(claim, () => {
+  const id = claim.waiter?.id ?? '';
+  const subscription = await server.handle().subscribe(claim.resources, id, () => {
     calls += 1;
   });
   assert(!('kind' in subscription), 'no handle listens');

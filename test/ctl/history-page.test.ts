@@ -11,7 +11,7 @@ import { renderAct } from '../../src/lock/history.ts';
 import { useMasters } from '../cli/rig.ts';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { missedFor, recordOf, theNight, took, utc } from './history-rig.ts';
+import { missedFor, runOf, theNight, took, utc } from './history-rig.ts';
 import { ctl } from './rig.ts';
 
 const hasChromium = spawnSync('chromium', ['--version']).status === 0;
@@ -174,7 +174,7 @@ describe.skipIf(!hasChromium)('in a browser', () => {
         at,
         index % 6 === 5
           ? missedFor({ token: 'x', record }, { ...common, ...times, heldMs: null })
-          : recordOf({ ...common, ...times, exitCode: index % 4 }),
+          : runOf({ ...common, ...times, exitCode: index % 4 }),
       );
     }
     const dark = look((await pageOf()).html, '--blink-settings=preferredColorScheme=0');

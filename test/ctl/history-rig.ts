@@ -1,7 +1,7 @@
 // Histories as the masters have them after some nights: lines written with the ids, and so the
 // times, of those nights. Times are UTC, and redlockctl runs with TZ=UTC.
 
-import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/history.ts';
+import { type Blocker, type RunLine, renderRun } from '../../src/lock/history.ts';
 import type { TestMaster } from '../servers/masters.ts';
 
 export const utc = { env: { TZ: 'UTC' } };
@@ -10,7 +10,7 @@ process.env.TZ = 'UTC'; // For calls in this process.
 let count = 0;
 
 /** A run that ended with 0 after a minute, changed by `changes`; with a token of its own. */
-export function recordOf(changes: Partial<RunRecord> = {}): RunRecord {
+export function runOf(changes: Partial<RunLine> = {}): RunLine {
   count += 1;
   const identity = { host: 'web1', pid: 4_000 + count, user: 'ops', label: 'backup' };
   const end = { outcome: 'ran', exitCode: 0, signal: null, status: 0 };
@@ -26,9 +26,9 @@ export function recordOf(changes: Partial<RunRecord> = {}): RunRecord {
   };
 }
 
-export function missedFor(blocker: Blocker, changes: Partial<RunRecord> = {}): RunRecord {
+export function missedFor(blocker: Blocker, changes: Partial<RunLine> = {}): RunLine {
   const end = { outcome: 'busy', exitCode: null, status: 75, heldMs: null, fence: null };
-  return recordOf({ ...end, blocker, ...changes });
+  return runOf({ ...end, blocker, ...changes });
 }
 
 /** Writes this line to the masters as of that time. */
@@ -36,14 +36,14 @@ export async function took(
   masters: readonly TestMaster[],
   name: string,
   at: string,
-  record: RunRecord | string,
+  run: RunLine | string,
 ) {
-  const line = typeof record === 'string' ? record : renderRecord(record);
+  const line = typeof run === 'string' ? run : renderRun(run);
   const key = `redlock:${name}`;
   const takenAtMs = Date.parse(at);
   for (const master of masters) {
     await master.command('lpush', `{${key}}:runs:history`, `${takenAtMs} ${line}`);
-    // By the second, and below it by the size (scripts/record.lua).
+    // By the second, and below it by the size (scripts/lines.lua).
     const score = Math.floor(takenAtMs / 1000) * 2 ** 21 + 1;
     await master.command('zadd', '{redlock:}:names:history', score, key);
   }
@@ -55,15 +55,15 @@ export async function theNight(
   name = 'nightly-backup',
 ): Promise<void> {
   const minutes = (howMany: number) => howMany * 60_000;
-  await took(masters, name, '2026-11-20T02:25:00Z', recordOf({ heldMs: minutes(25) }));
+  await took(masters, name, '2026-11-20T02:25:00Z', runOf({ heldMs: minutes(25) }));
   await took(
     masters,
     name,
     '2026-11-20T14:31:00Z',
-    recordOf({ host: 'web2', heldMs: minutes(30), waitMs: minutes(1) }),
+    runOf({ host: 'web2', heldMs: minutes(30), waitMs: minutes(1) }),
   );
   const since = '2026-11-20T22:00:00.000Z';
-  const slow = recordOf({
+  const slow = runOf({
     host: 'web2',
     pid: 4711,
     heldMs: minutes(330),
@@ -79,12 +79,12 @@ export async function theNight(
     masters,
     name,
     '2026-11-21T04:12:00Z',
-    recordOf({ host: 'web3', outcome: 'lost', status: 79, heldMs: minutes(12), exitCode: 143 }),
+    runOf({ host: 'web3', outcome: 'lost', status: 79, heldMs: minutes(12), exitCode: 143 }),
   );
   await took(
     masters,
     name,
     '2026-11-21T06:45:00Z',
-    recordOf({ waitMs: minutes(20), heldMs: minutes(25) }),
+    runOf({ waitMs: minutes(20), heldMs: minutes(25) }),
   );
 }

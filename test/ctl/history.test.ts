@@ -16,7 +16,7 @@ import { describe, expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { missedFor, recordOf, theNight, took, utc } from './history-rig.ts';
+import { missedFor, runOf, theNight, took, utc } from './history-rig.ts';
 import { answerOf, ctl, hold, newValue, record } from './rig.ts';
 
 const { masters, run } = useMasters(3);
@@ -77,17 +77,17 @@ test('of one night: why the job of 02:00 did not run', async () => {
 describe('every run once', () => {
   test('where a master has it twice, late, or not at all; by the median of the times', async () => {
     const [first, second, third] = masters as [never, never, never];
-    const record = recordOf({ heldMs: 1_000 });
-    await took([first], 'a', '2026-11-21T02:00:00Z', record);
-    await took([second], 'a', '2026-11-21T02:00:01Z', record);
-    await took([second], 'a', '2026-11-21T02:00:09Z', record);
-    await took([third], 'a', '2026-11-21T02:30:00Z', record);
-    const minority = recordOf();
+    const past = runOf({ heldMs: 1_000 });
+    await took([first], 'a', '2026-11-21T02:00:00Z', past);
+    await took([second], 'a', '2026-11-21T02:00:01Z', past);
+    await took([second], 'a', '2026-11-21T02:00:09Z', past);
+    await took([third], 'a', '2026-11-21T02:30:00Z', past);
+    const minority = runOf();
     await took([third], 'a', '2026-11-21T02:31:00Z', minority);
     const { json } = await ask('a');
     expect(json.runs).toMatchObject([
       {
-        token: record.token,
+        token: past.token,
         endedAt: '2026-11-21T02:00:01.000Z',
         acquiredAt: '2026-11-21T02:00:00.000Z',
         masters: 3,
@@ -99,8 +99,8 @@ describe('every run once', () => {
   test('without lines of others', async () => {
     await took(masters, 'a', '2026-11-21T02:00:00Z', 'not ours');
     await took(masters, 'a', '2026-11-21T02:00:01Z', '{"v":1}');
-    await took(masters, 'a', '2026-11-21T02:00:02Z', JSON.stringify({ ...recordOf(), v: 2 }));
-    await took(masters, 'a', '2026-11-21T02:00:03Z', recordOf());
+    await took(masters, 'a', '2026-11-21T02:00:02Z', JSON.stringify({ ...runOf(), v: 2 }));
+    await took(masters, 'a', '2026-11-21T02:00:03Z', runOf());
     expect((await ask('a')).json.runs).toHaveLength(1);
   });
 
@@ -120,7 +120,7 @@ test('without a quorum it does not say that there were no runs', async () => {
 });
 
 test('without a name: also a lock whose first run has not ended', async () => {
-  await took(masters, 'a', '2026-11-21T02:00:00Z', recordOf());
+  await took(masters, 'a', '2026-11-21T02:00:00Z', runOf());
   await hold(masters, 'first');
   await masters[0]?.command('set', 'redlock:foreign', 'x');
   expect((await ask()).json.runs).toMatchObject([
@@ -130,8 +130,7 @@ test('without a name: also a lock whose first run has not ended', async () => {
 });
 
 test('without a name: all locks under the prefix, the newest fifty, or --since', async () => {
-  for (const name of ['a', 'b}', 'c*'])
-    await took(masters, name, '2026-11-21T02:00:00Z', recordOf());
+  for (const name of ['a', 'b}', 'c*']) await took(masters, name, '2026-11-21T02:00:00Z', runOf());
   await masters[0]?.command('lpush', '{other:a}:runs:history', '1 x');
   await masters[0]?.command('zadd', '{other:}:names:history', 1, 'other:a');
   expect((await ask()).json.runs.map(({ name }: { name: string }) => name).sort()).toEqual([
@@ -140,13 +139,13 @@ test('without a name: all locks under the prefix, the newest fifty, or --since',
     'c*',
   ]);
   for (let minute = 0; minute < 60; minute += 1)
-    await took(masters, 'a', `2026-11-21T03:${String(minute).padStart(2, '0')}:00Z`, recordOf());
+    await took(masters, 'a', `2026-11-21T03:${String(minute).padStart(2, '0')}:00Z`, runOf());
   const { text, stderr, json } = await ask();
   expect(json.runs).toHaveLength(50);
   expect(json.runs.at(-1).endedAt).toBe('2026-11-21T03:59:00.000Z');
   expect(text.split('\n')).toHaveLength(52);
   expect(stderr).toMatch(/^redlockctl: 50 runs; \d+ older left out/);
-  await took(masters, 'fresh', new Date(Date.now() - 60_000).toISOString(), recordOf());
+  await took(masters, 'fresh', new Date(Date.now() - 60_000).toISOString(), runOf());
   expect((await ask('fresh', '--since', '10m')).json.runs).toHaveLength(1);
   expect((await ask('fresh', '--since', '1s')).json.runs).toHaveLength(0);
 });
@@ -155,9 +154,9 @@ test('of more than a thousand names only those that changed last, or since --sin
   const old = Date.now() - 2 * 86_400_000;
   for (const at of Array.from({ length: 1_100 }).keys()) {
     const takenAt = new Date(old + at * 60_000).toISOString();
-    await took(masters, `order-${at}`, takenAt, recordOf());
+    await took(masters, `order-${at}`, takenAt, runOf());
   }
-  await took(masters, 'order-7', new Date().toISOString(), recordOf());
+  await took(masters, 'order-7', new Date().toISOString(), runOf());
   const { stderr, json } = await ask();
   const names = json.runs.map(({ name }: { name: string }) => name);
   expect(names).toHaveLength(50);
@@ -199,7 +198,7 @@ test('of real runs: one that ran, one that gave up', async () => {
 
 test('no quorum: what is known, and exit 69', async () => {
   const [first] = masters as [never];
-  await took([first], 'a', '2026-11-21T02:00:00Z', recordOf());
+  await took([first], 'a', '2026-11-21T02:00:00Z', runOf());
   const mostlyDown = [
     ...masters.slice(0, 1),
     { url: 'unix:///nowhere/1' },
@@ -292,10 +291,10 @@ test('foreign lines that are too long are left out, too many are cut off with a 
       ),
     );
   await fill('a', 20, 5_000);
-  await took(masters, 'a', '2036-11-21T02:00:00Z', recordOf());
+  await took(masters, 'a', '2036-11-21T02:00:00Z', runOf());
   expect((await ask('a')).json.runs).toHaveLength(1);
   await fill('b', 1_200, 4_000);
-  await took(masters, 'b', '2036-11-21T02:00:00Z', recordOf());
+  await took(masters, 'b', '2036-11-21T02:00:00Z', runOf());
   const { code, stdout, stderr } = await ctl(masters, ['history', 'b', '--json'], utc);
   expect(JSON.parse(stdout).runs).toHaveLength(1);
   expect(stderr).toMatch(
@@ -307,7 +306,7 @@ test('foreign lines that are too long are left out, too many are cut off with a 
 test('a long line is shortened in the table, in JSON and in the page', async () => {
   const long = 'x'.repeat(1_000);
   const line = {
-    ...recordOf(),
+    ...runOf(),
     signal: long,
     exitCode: null,
     outcome: 'ran',

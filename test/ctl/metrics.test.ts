@@ -16,7 +16,7 @@ import { parse } from 'yaml';
 import { renderMetrics } from '../../src/ctl/metrics.ts';
 import { isOnEach, useMasters } from '../cli/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { missedFor, recordOf, took } from './history-rig.ts';
+import { missedFor, runOf, took } from './history-rig.ts';
 import { answerOf, ctl, hold, queueUp } from './rig.ts';
 
 const rig = useMasters(3);
@@ -51,11 +51,11 @@ test('held, waiting, frozen, and what the history says', async () => {
   // First: it removes histories that have not changed for a month.
   await ctl(masters, ['freeze', 'release', '--note', 'why']);
   const blocker = { token: 't', record: null };
-  await took(masters, 'backup', '2026-11-21T02:00:00Z', recordOf({ heldMs: 90_500 }));
+  await took(masters, 'backup', '2026-11-21T02:00:00Z', runOf({ heldMs: 90_500 }));
   await took(masters, 'backup', '2026-11-22T02:00:00Z', missedFor(blocker));
   await took(masters, 'backup', '2026-11-23T02:00:00Z', missedFor(blocker));
   const lost = { outcome: 'lost', status: 79, heldMs: 1_000, exitCode: null };
-  await took(masters, 'backup', '2026-11-24T02:00:00Z', recordOf(lost));
+  await took(masters, 'backup', '2026-11-24T02:00:00Z', runOf(lost));
   await hold(masters, 'deploy');
   const leave = await queueUp(masters, 'deploy', 2);
   const { code, stdout } = await ctl(masters, ['metrics']);

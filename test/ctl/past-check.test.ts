@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { node, useMasters } from '../cli/rig.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
-import { missedFor, recordOf, took } from './history-rig.ts';
+import { missedFor, runOf, took } from './history-rig.ts';
 import { ctl } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
@@ -28,7 +28,7 @@ test('a run that ended well', async () => {
 });
 
 test('the last success is too long ago, or there is none', async () => {
-  await took(masters, 'a', ago(26), recordOf());
+  await took(masters, 'a', ago(26), runOf());
   await run(['a', '--', 'false']);
   expect(await check('--succeeded-within', '25h')).toMatchObject({
     code: 1,
@@ -76,7 +76,7 @@ test('a run that gave up before the first answer had come is counted', async () 
 });
 
 test('one master that has the success is enough; no quorum 69; no history 78', async () => {
-  await took(masters.slice(0, 1), 'a', ago(1), recordOf());
+  await took(masters.slice(0, 1), 'a', ago(1), runOf());
   await took(masters, 'a', ago(0.5), missedFor({ token: 'x', record: null }));
   expect(await check('--succeeded-within', '2h')).toMatchObject({ code: 0 });
   expect(await ctl(masters, ['check', 'none', '--succeeded-within', '2h'])).toMatchObject({
@@ -135,7 +135,7 @@ test('killed runs, alone, shared and on a slot: their ends are unknown, no succe
 });
 
 test('less is shown nowhere: an end on one master, or a start on too few', async () => {
-  const start = { v: 1, ...recordOf(), outcome: 'vanished', heldMs: null };
+  const start = { v: 1, ...runOf(), outcome: 'vanished', heldMs: null };
   const begun = (name: string, at: number, token: string) =>
     masters[at]?.command(
       'hset',
@@ -146,7 +146,7 @@ test('less is shown nowhere: an end on one master, or a start on too few', async
   for (const at of [0, 1]) await begun('few', at, 'two');
   await begun('few', 0, 'one');
   expect(await outcomesOf('few')).toEqual(['vanished']);
-  await took(masters.slice(2), 'few', ago(1), { ...recordOf(), token: 'two' });
+  await took(masters.slice(2), 'few', ago(1), { ...runOf(), token: 'two' });
   expect(await outcomesOf('few')).toEqual(['ran']);
   for (const at of [0, 1, 2]) await begun('few', at, 'three');
   await masters[2]?.command('set', 'redlock:few', 'three', 'px', 60_000);

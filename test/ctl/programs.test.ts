@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { takeBy, useMasters } from '../cli/rig.ts';
-import { recordOf, took, utc } from './history-rig.ts';
+import { runOf, took, utc } from './history-rig.ts';
 import { ctl, startedCtl } from './rig.ts';
 
 const { masters } = useMasters(3);
@@ -33,7 +33,7 @@ test.each([
   [['completion', 'bash'], 0],
   [['completion', 'words', '--', 'redlockctl', 'status', ''], 0],
 ])('%j', async (args, code) => {
-  await took(masters, 'a', '2026-11-21T02:00:00Z', recordOf());
+  await took(masters, 'a', '2026-11-21T02:00:00Z', runOf());
   await takeBy('them', masters, 'a', 10_000_000);
   const [started, called] = [await startedCtl(masters, args, utc), await ctl(masters, args, utc)];
   const seen = ({ code, signal, stdout, stderr }: typeof started) => ({

@@ -175,7 +175,7 @@ export async function queueUp(
       random: Math.random,
       report: () => {},
       newClaim: () => newClaim({ resources: [resource] }),
-      recordOf: () => null,
+      lineOf: () => null,
     };
     const waiterId = `waiter${index + 1}`;
     return waitForLock(

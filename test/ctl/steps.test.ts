@@ -193,7 +193,7 @@ test('ownership: a quorum decides, and silence is no answer', () => {
           value === undefined
             ? silent
             : { ...snapshot(value), type: value === null ? null : 'string' },
-        graceFailure: null,
+        restartFailure: null,
       })),
       't',
     ).kind;

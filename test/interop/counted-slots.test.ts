@@ -97,7 +97,7 @@ test('held slot by slot, they are held by two, and the checker is silent', async
       report: () => {},
       newClaim,
       waiterId: `w${holder}`,
-      recordOf: () => null,
+      lineOf: () => null,
     };
     const acquisition = await waitForLock(parts, {
       waitMs: 0,

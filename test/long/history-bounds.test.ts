@@ -3,7 +3,7 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { renderRecord } from '../../src/lock/history.ts';
+import { renderRun } from '../../src/lock/history.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { redlockCalls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { historyKeysOf, historyNamesOf } from '../../src/redis/keys.ts';
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** A line of usual length. */
-const record = renderRecord({
+const line = renderRun({
   ...{ token: 'x'.repeat(27), host: 'web1.example.com', pid: 12_345, user: 'deploy' },
   ...{ label: 'import-order.sh', outcome: 'ran', waitMs: 12, heldMs: 12_345, exitCode: 0 },
   ...{ signal: null, status: 0, fence: 1_795_246_262_759_280, blocker: null },
@@ -42,7 +42,7 @@ async function send(calls: readonly ScriptCall[]): Promise<void> {
 
 const ranAs = (resources: string[], historyBytes = 64 * mb) =>
   redlockCalls.toRelease(
-    { claim: claimOf('v', { resources }), keepMs: 0, record, keepsPosition: false },
+    { claim: claimOf('v', { resources }), keepMs: 0, line, keepsPosition: false },
     prefix,
     historyBytes,
   );
@@ -82,7 +82,7 @@ test('beyond the bound the names go first that have not run for longest', async 
 test('one name alone has its oldest lines removed', async () => {
   const long = 'x'.repeat(3_000);
   const { script, keys, args } = ranAs(['a'], mb);
-  const call = { script, keys, args: args.map((word) => (word === record ? long : word)) };
+  const call = { script, keys, args: args.map((word) => (word === line ? long : word)) };
   await send(Array.from({ length: 900 }, () => call));
   const count = Number(await master.command('llen', historyKeysOf(prefix, 'a')[0]));
   expect(count * 3_016).toBeLessThan(mb);
@@ -93,7 +93,7 @@ test('a refusal every minute for a month, of lasting hosts and of new ones', asy
   await send([redlockCalls.toAcquire(claimOf('holder', { ttlMs: 600_000 }), prefix, 64 * mb)]);
   const refusal = (at: number): Claim => {
     const host = at % 2 === 0 ? 'web1' : `pod-${at}`;
-    return claimOf('v', { skip: { line: record, host, run: `run${at}`, isRepeated: false } });
+    return claimOf('v', { skip: { line, host, run: `run${at}`, isRepeated: false } });
   };
   const calls = Array.from({ length: 43_200 }, (_, at) =>
     redlockCalls.toAcquire(refusal(at), prefix, 64 * mb),

@@ -68,7 +68,7 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
 };
 
 async function release(claim: Claim, keepMs: number): Promise<[answer: string, count: number]> {
-  const undoing = { claim, keepMs, record: null, keepsPosition: false };
+  const undoing = { claim, keepMs, line: null, keepsPosition: false };
   return [removalOf(await run(calls.toRelease(undoing, '', usualHistoryBytes))).kind, count.before];
 }
 

@@ -301,7 +301,7 @@ describe.each(Object.entries(strangeReplies))('%s', (_, bytes) => {
     const master = await startHostile(behind((args) => (subscribes(args) ? bytes : refusal())));
     const handle = handleOn(master.url);
     const claim = newClaim({ waiter });
-    const listening = handle.subscribe(claim, () => {});
+    const listening = handle.subscribe(claim.resources, waiter.id, () => {});
     await eventually('asked', async () => master.commands.some(subscribes));
     expect((await handle.acquire(claim, lasting)).kind).toBe('refused');
     handle.close();
@@ -336,7 +336,7 @@ test('any message wakes a waiter, however it is cut, until something else comes'
     }),
   );
   const handle = handleOn(master.url);
-  const subscription = await handle.subscribe(newClaim({ resources: ['grün'], waiter }), () => {
+  const subscription = await handle.subscribe(['grün'], waiter.id, () => {
     wokenCount += 1;
   });
   expect(subscription).toHaveProperty('close');

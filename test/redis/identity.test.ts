@@ -208,7 +208,7 @@ describe('a master that writes each change to its disk, with an hour of restart 
     };
     const observer = new LockObserver(parseAddress(master.url), look, registry, clock);
     const unmarked = /^restarted \d+ s ago without its mark .*: counts again within 3600 s of the/;
-    expect(await observer.graceFailure()).toEqual(failed('restarted', unmarked));
+    expect(await observer.restartFailure()).toEqual(failed('restarted', unmarked));
     observer.close();
     expect(await master.keys()).not.toContain('{}:mark');
   });

@@ -65,7 +65,7 @@ function acquireBy(rig: Rig, claim: Partial<Claim>, waitMs: number | null, abort
     report,
     newClaim: newOne,
     waiterId,
-    recordOf: () => null,
+    lineOf: () => null,
   };
   return waitForLock(parts, { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted });
 }

@@ -30,7 +30,7 @@ function wait(
   const report = (event: Rig['events'][number]) => events.push(event);
   const waiterId = randomBytes(6).toString('hex');
   const by = { redlock, clock, random: Math.random, report };
-  const parts = { ...by, newClaim, waiterId, recordOf: () => null };
+  const parts = { ...by, newClaim, waiterId, lineOf: () => null };
   return waitForLock(parts, { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted });
 }
 
@@ -189,8 +189,7 @@ test('one connection serves all waiters of a program, as often as they wait', as
   for (let round = 0; round < 2; round += 1) {
     for (let count = 0; count < 15; count += 1) {
       const id = `w${count}`;
-      const claim = newClaim({ waiter: { id, arrivalUs: count } });
-      expect(await handle.subscribe(claim, () => heard.add(id))).toHaveProperty('close');
+      expect(await handle.subscribe(['r'], id, () => heard.add(id))).toHaveProperty('close');
     }
   }
   for (let count = 0; count < 15; count += 1)

@@ -2,11 +2,11 @@
 // them, in milliseconds (`setnx-ms`); whole seconds are in the contract of a Master.
 // docs/protocols.md tells why.
 //
-// A state: `us 5` is a time five seconds from now, with an owner record, and both expire a second
-// later; `else 5` one of another run of ours; `them 5` one of another program, without a record,
-// that never expires; `moved 5` the same beside a record of ours that names another time; `word` a
+// A state: `us 5` is a time five seconds from now, with an owner key, and both expire a second
+// later; `else 5` one of another run of ours; `them 5` one of another program, without owner key,
+// that never expires; `moved 5` the same beside an owner key that names another time; `word` a
 // key that holds no time, `word 5` one that expires; `seconds 5` theirs in seconds with a fraction;
-// `owner` a record without a key. A refusal names the holder, and for how long others keep away:
+// `owner` an owner key alone. A refusal names the holder, and for how long others keep away:
 // `refused: them 6`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -67,11 +67,11 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
 };
 
 async function release(value: string, keepMs: number): Promise<string> {
-  const undoing = { claim: { ...claim, value }, keepMs, record: null, keepsPosition: false };
+  const undoing = { claim: { ...claim, value }, keepMs, line: null, keepsPosition: false };
   return removalOf(await run(calls.toRelease(undoing, '', usualHistoryBytes))).kind;
 }
 
-/** A time that stands there without an owner record is theirs. */
+/** A time that stands there without an owner key is theirs. */
 async function whose(value: string): Promise<string> {
   return value === (await master.get('k').catch(() => null)) && value !== 'word' ? 'them' : value;
 }
@@ -98,12 +98,12 @@ async function arrange(state: string): Promise<void> {
 
 async function stateOf(): Promise<string> {
   const type = await master.command('type', 'k');
-  const record = (await master.get(ownerKey)) ?? '';
-  if (type === 'none') return record === '' ? '-' : 'owner';
+  const named = (await master.get(ownerKey)) ?? '';
+  if (type === 'none') return named === '' ? '-' : 'owner';
   if (type !== 'string') return 'hash';
   const text = (await master.get('k')) as string;
-  const [time, value = ''] = record.split(' ');
-  const foreign = record === '' ? 'them' : 'moved';
+  const [time, value = ''] = named.split(' ');
+  const foreign = named === '' ? 'them' : 'moved';
   const owner = time === text ? value : foreign;
   const leftMs = Number(await master.command('pttl', 'k'));
   if (text === 'word')
@@ -113,7 +113,7 @@ async function stateOf(): Promise<string> {
   const isInSeconds = text.includes('.');
   const endsInMs = Number(text) * (isInSeconds ? 1_000 : 1) - Date.now();
   const isLate = Math.abs(Number(await master.command('pttl', ownerKey)) - endsInMs - 1_000) > 100;
-  const wrong = isLate && time === text ? ', and its record until another time' : '';
+  const wrong = isLate && time === text ? ', and its owner key until another time' : '';
   return `${owner === 'them' && isInSeconds ? 'seconds' : owner} ${seconds(endsInMs)}${wrong}`;
 }
 

@@ -128,7 +128,7 @@ function serverBehind(
     async setCounter(resource, count) {
       await master.command('set', counterOf(resource), String(count));
     },
-    ownerRecord: (resource) => master.get(ownerKeyOf(prefix, resource)),
+    ownerKey: (resource) => master.get(ownerKeyOf(prefix, resource)),
     async now() {
       const [seconds = 0, micros = 0] = ((await master.command('time')) as string[]).map(Number);
       return seconds * 1_000 + Math.floor(micros / 1_000);

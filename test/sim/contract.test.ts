@@ -109,7 +109,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     async setCounter(resource, count) {
       redis.put(counterOf(resource), String(count));
     },
-    ownerRecord: async (resource) => redis.get(ownerKeyOf(prefix, resource)),
+    ownerKey: async (resource) => redis.get(ownerKeyOf(prefix, resource)),
     now: async () => redis.now,
     history: async (resource) => redis.historyOf(prefix + resource),
     starts: async (resource) => Object.fromEntries(redis.startsOf(prefix + resource)),

@@ -85,7 +85,7 @@ export class HoldProgram {
         {
           isWanted: () => !record.owner.isDead,
           ended,
-          recordOf: () => null,
+          lineOf: () => null,
           handOver: ({ claim }) => {
             record.value = claim.value;
             const handle = {

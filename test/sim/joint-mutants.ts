@@ -213,7 +213,7 @@ export const jointMutants: readonly Mutant[] = [
     'a preemptible holder has no subscription',
     rarely(20, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
-    "claim.preemptible === 'replace' ? await redlock.subscribe(asHolder(claim)) : null",
-    'claim.ttlMs < 0 ? await redlock.subscribe(asHolder(claim)) : null',
+    "preemptible === 'replace' ? await redlock.subscribe(resources, holderIdOf(token)) : null",
+    "token === '' ? await redlock.subscribe(resources, holderIdOf(token)) : null",
   ),
 ];

@@ -172,7 +172,7 @@ export const mutants: readonly Mutant[] = [
     rarely(60, 'replaced-disks', 'exclusion', 'oneChild'),
     'redis/restart.ts',
     'markedMs: young(mark === null ? null : now - mark.since),',
-    'markedMs: young(mark === null ? null : now - mark.since + graceMs),',
+    'markedMs: young(mark === null ? null : now - mark.since + restartGraceMs),',
   ),
   inSource(
     'loading-server-is-known',
@@ -187,12 +187,12 @@ export const mutants: readonly Mutant[] = [
     'a replica that was promoted votes at once',
     rarely(80, 'failovers', 'exclusion', 'oneChild'),
     'redis/restart.ts',
-    'return seenMs < graceMs ?',
+    'return seenMs < restartGraceMs ?',
     'return seenMs < 0 ?',
   ),
   inScript(
     'promotion-known-for-any-replica',
-    'the record of an earlier promotion counts for the next one',
+    'what is known of an earlier promotion counts for the next one',
     rarely(80, 'failovers', 'exclusion', 'oneChild'),
     'promoted.lua',
     'id == ARGV[1] and now_ms()',
@@ -392,9 +392,9 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'lock/wait-queue.ts',
-        from: 'master\n        .subscribe(claim, () => subscriptions.#wake(master))',
+        from: 'master\n        .subscribe(resources, id, () => subscriptions.#wake(master))',
         to:
-          'clock.sleep(1_500).then(() => master.subscribe(claim, () => ' +
+          'clock.sleep(1_500).then(() => master.subscribe(resources, id, () => ' +
           'subscriptions.#wake(master)))',
       },
     ],

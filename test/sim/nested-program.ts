@@ -168,7 +168,7 @@ export class NestedProgram {
       areMastersReplaced: () => false,
       onLost: () => {},
       suspendUs: () => process.pause(),
-      recordOf: () => null,
+      lineOf: () => null,
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
     const { result } = await run.start();

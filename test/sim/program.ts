@@ -173,9 +173,9 @@ export class Program {
     const masters = this.record.endpoints.map(
       ({ address }) => new system.RedisMaster(address, masterSettings, registry, clock),
     );
-    const recorder = new system.Recorder(holderRecord(machine), 75, clock);
+    const historyLines = new system.HistoryLines(holderRecord(machine), 75, clock);
     const report = (event: RunEvent) => {
-      recorder.see(event);
+      historyLines.see(event);
       this.#note(event);
       watch.see(event, (told) => this.#note(told as RunEvent));
       if (event.kind === 'extended') witness.tell({ kind: 'lists-compared', program: this.record });
@@ -193,7 +193,7 @@ export class Program {
     const waiting: RunWaitParts = {
       ...parts,
       redlock,
-      recorder: this.#observed(recorder),
+      historyLines: this.#observed(historyLines),
       runId: this.record.name,
       newClaim: () => this.#newClaim(),
       waiterId: this.record.waiterId,
@@ -231,7 +231,7 @@ export class Program {
       areMastersReplaced: () => this.areMastersReplaced,
       onLost: (_, reason) => this.losses.push(reason),
       suspendUs: () => process.pause(),
-      recordOf: (...facts) => (options.hasHistory ? recorder.ofRun(...facts) : null),
+      lineOf: (...facts) => (options.hasHistory ? historyLines.ofRun(...facts) : null),
       listen: options.stopperCount > 0 ? listen : null,
     });
     this.#post = (signal, isFromTerminal) => run.signal(signal, isFromTerminal);
@@ -322,16 +322,16 @@ export class Program {
     this.#around.witness.refusals.attempted(values.at(-1) ?? '', attempted);
   }
 
-  /** The recorder, where one that waits may use up its time, and asks once more without a wait. */
-  #observed(recorder: InstanceType<System['Recorder']>): RunWaitParts['recorder'] {
+  /** The lines, where one that waits may use up its time, and asks once more without a wait. */
+  #observed(historyLines: InstanceType<System['HistoryLines']>): RunWaitParts['historyLines'] {
     let isFirst = true;
     return {
-      startOf: (claim) => recorder.startOf(claim),
-      ofWait: (...facts) => recorder.ofWait(...facts),
+      startOf: (claim) => historyLines.startOf(claim),
+      ofWait: (...facts) => historyLines.ofWait(...facts),
       skipOf: (run) => {
         if (!this.#neverWaits && this.#wasReleased) this.#countsIfRefused(isFirst);
         isFirst = false;
-        return recorder.skipOf(run);
+        return historyLines.skipOf(run);
       },
     };
   }

@@ -41,11 +41,11 @@ export const setnxMutants: readonly Mutant[] = [
   ),
   inScript(
     'owner-counts-for-any-time',
-    'an owner record counts as ownership of any time',
+    'an owner key counts as ownership of any time',
     within(60, 'older-protocol', 'ownership'),
     'time.setnx.lua',
-    "string.sub(record, 1, #time + 1) == time .. ' ' and string.sub(record, #time + 2)",
-    "string.match(record, '^%S+ (.*)$') or false",
+    "string.sub(owner, 1, #time + 1) == time .. ' ' and string.sub(owner, #time + 2)",
+    "string.match(owner, '^%S+ (.*)$') or false",
   ),
   inSource(
     'time-for-a-third-of-the-lease',
@@ -68,7 +68,7 @@ export const setnxMutants: readonly Mutant[] = [
     'a release keeps others away for another ttl',
     within(10, 'older-protocol', 'litter'),
     'redis/calls/protocol.ts',
-    'call(script, claim, prefix, claim.value, keepMs, unitMs, ...line)',
-    'call(script, claim, prefix, claim.value, keepMs + claim.ttlMs, unitMs, ...line)',
+    'call(script, claim, prefix, claim.value, keepMs, unitMs, ...told)',
+    'call(script, claim, prefix, claim.value, keepMs + claim.ttlMs, unitMs, ...told)',
   ),
 ];

@@ -182,7 +182,7 @@ export class Stage {
       report: () => {},
       newClaim,
       waiterId: process.name,
-      recordOf: () => null,
+      lineOf: () => null,
     };
     const bounds = { retries: null, maxWaiters: null };
     const patience = { ...bounds, waitMs, giveUpAfterMs, aborted: new AbortController().signal };

@@ -159,8 +159,8 @@ export const stepMutants: readonly Mutant[] = [
     'a daemon leaves its lock to expire',
     within(10, 'in-steps', 'litter'),
     'ctl/steps/holder-daemon.ts',
-    'await redlock.release(lease.claim, 0, record);',
-    'void record;',
+    'await redlock.release(lease.claim, 0, line);',
+    'void line;',
   ),
   inSource(
     'held-for-one-ttl',

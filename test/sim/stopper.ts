@@ -32,7 +32,7 @@ export class Stopper extends SimPerson {
       const asked = system.askable(system.lockStateOf(resource, reports), reports);
       const by = { user: 'ops', host, pid: 1, note: name };
       for (const { token } of asked)
-        await system.recordAct(
+        await system.addToHistory(
           query,
           resource,
           system.renderAct({ kind: 'stop', id: name, by, token }),

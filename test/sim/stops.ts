@@ -2,7 +2,7 @@
 // The checkers: only a holder that was asked stops, on the word of a quorum; what the person is
 // told is true; a holder that can hear does stop; and the history says at whose request.
 
-import { parseAct, parseRecord } from '../../src/lock/history.ts';
+import { parseAct, parseRun } from '../../src/lock/history.ts';
 import { parseRequest } from '../../src/lock/people.ts';
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { parseValue } from '../../src/lock/value.ts';
@@ -98,8 +98,8 @@ export const stopCheckers = {
           redis.historyOf(witness.prefix + name),
         );
         const runCount = countOf(histories, (line) => {
-          const record = parseRecord(line);
-          return record?.token === token && record.stoppedBy?.user === 'ops';
+          const run = parseRun(line);
+          return run?.token === token && run.stoppedBy?.user === 'ops';
         });
         const actCount = countOf(histories, (line) => parseAct(line)?.token === token);
         if (runCount < leastRuns || actCount < leastActs)

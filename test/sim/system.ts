@@ -23,7 +23,7 @@ import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as acquisitionModule from '../../src/run/acquisition.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
-import * as recorderModule from '../../src/run/recorder.ts';
+import * as historyLinesModule from '../../src/run/history-lines.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
 
@@ -49,7 +49,7 @@ export interface Modules {
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
   readonly 'run/acquisition': typeof acquisitionModule;
-  readonly 'run/recorder': typeof recorderModule;
+  readonly 'run/history-lines': typeof historyLinesModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
   readonly 'system/clock': typeof clockModule;
@@ -78,7 +78,7 @@ const realModules: Modules = {
   'redis/redis-master': redisMasterModule,
   'redis/calls/scripts': scriptsModule,
   'run/acquisition': acquisitionModule,
-  'run/recorder': recorderModule,
+  'run/history-lines': historyLinesModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
   'system/clock': clockModule,
@@ -91,7 +91,7 @@ export const realSystem: System = systemOf(realModules);
 export function systemOf(modules: Modules) {
   const { scriptsFor } = modules['redis/calls/scripts'];
   const all = [true, false].flatMap((isPlain) =>
-    [true, false].flatMap((isRecorded) => Object.entries(scriptsFor(isPlain, isRecorded))),
+    [true, false].flatMap((hasLine) => Object.entries(scriptsFor(isPlain, hasLine))),
   );
   const names = new Map(all.map(([name, text]) => [text, name as ScriptName]));
   return {
@@ -114,11 +114,11 @@ export function systemOf(modules: Modules) {
     thawLock: modules['ctl/people/acts'].thawLock,
     askable: modules['ctl/people/acts'].askable,
     askToStop: modules['ctl/people/acts'].askToStop,
-    recordAct: modules['ctl/people/person'].recordAct,
+    addToHistory: modules['ctl/people/person'].addToHistory,
     renderAct: modules['lock/history'].renderAct,
     lockStateOf: modules['ctl/lock-state'].lockStateOf,
     HolderChannel: modules['lock/holder-channel'].HolderChannel,
-    Recorder: modules['run/recorder'].Recorder,
+    HistoryLines: modules['run/history-lines'].HistoryLines,
     extendBy: modules['ctl/steps/lock-handle'].extendBy,
     releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
     look: modules['ctl/steps/lock-handle'].look,

@@ -11,7 +11,7 @@ import { quoted } from '../../text/foreign-text.ts';
 import { holderLine } from '../../text/lines.ts';
 import { type PastAct, pastActsOf } from '../history/run-history.ts';
 import { allLines, type MasterQuery } from '../master-query.ts';
-import { recordAct } from '../people/person.ts';
+import { addToHistory } from '../people/person.ts';
 import type { Finding } from './findings.ts';
 
 /** By master, its freeze; null: none; undefined: it does not answer. */
@@ -149,5 +149,5 @@ async function carryOut(
   const isThawed = now.some((one, at) => !missing.includes(at) && one === null);
   query.reset();
   if (isThawed) await query.ask((master) => master.thaw(name, value, ''));
-  else await recordAct(query, name, lineFor(parseValue(value).token));
+  else await addToHistory(query, name, lineFor(parseValue(value).token));
 }

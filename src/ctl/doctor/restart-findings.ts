@@ -34,9 +34,11 @@ export const mark: Check = (facts, circumstances) => {
   }
   const isLost = circumstances.oldestMarkMs - (forMs ?? 0) > sameMomentMs;
   const what = isLost ? 'has lost its mark, or is new' : 'is new, or was emptied with the others';
-  const graceMs = circumstances.restartGraceMs;
+  const restartGraceMs = circumstances.restartGraceMs;
   const rest =
-    forMs === null ? `${roughly(graceMs)} from the next run on` : roughly(graceMs - forMs);
+    forMs === null
+      ? `${roughly(restartGraceMs)} from the next run on`
+      : roughly(restartGraceMs - forMs);
   const why = 'it may have forgotten a lock that is still held';
   const fix = forMs === null ? 'let a run ask for a lock, and wait' : 'wait';
   return ['warning', `${what}: does not vote for ${rest}`, why, fix];

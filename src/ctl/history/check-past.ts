@@ -2,7 +2,7 @@
 // of its lock. It prints nothing when all is well, so that cron sends no mail.
 
 import { readCount, readPositiveDuration } from '../../config/values.ts';
-import { isSuccess, parseRecord } from '../../lock/history.ts';
+import { isSuccess, parseRun } from '../../lock/history.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
@@ -85,7 +85,7 @@ export function pastOf(histories: readonly SeenHistory[]): Past {
     const times = successes.map(({ takenAtMs }) => takenAtMs);
     const succeededAt = Math.max(succeededAtMs ?? 0, ...times);
     const gaveUp = lines.filter(({ line, takenAtMs }) => {
-      const outcome = parseRecord(line)?.outcome ?? '';
+      const outcome = parseRun(line)?.outcome ?? '';
       return takenAtMs > succeededAt && ['busy', 'superseded'].includes(outcome);
     });
     const skipped = skips.reduce((sum, { countSinceSuccess }) => sum + countSinceSuccess, 0);

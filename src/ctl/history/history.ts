@@ -73,19 +73,19 @@ export async function history({
     ['--html', () => renderHtmlPage(shown, summary)],
     ['--svg', () => renderTimeline(shown, frames.wide)],
   ];
-  let isWritten = true;
+  let mayWrite = true;
   const wanted = files.filter(([option]) => args.has(option));
   for (const [option, render] of wanted) {
     const error = writeFile(option, args.textOf(option) ?? '', render());
     if (error !== null) tell(error);
-    isWritten &&= error === null;
+    mayWrite &&= error === null;
   }
   if (args.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
     print(renderHistory(runs, acts, name !== null, columns));
     tell((runs.length === 0 ? noQuorumLine : null) ?? summary);
   }
-  if (!isWritten) return exitCode.output;
+  if (!mayWrite) return exitCode.output;
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   return noQuorumLine === null ? exitCode.ok : exitCode.unreachable;
 }

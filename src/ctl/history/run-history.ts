@@ -6,8 +6,8 @@ import {
   type ActKind,
   blockerOf,
   parseAct,
-  parseRecord,
-  type RunRecord,
+  parseRun,
+  type RunLine,
   vanished,
 } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
@@ -134,7 +134,7 @@ export function pastActsOf(name: string, histories: readonly SeenHistory[]): Pas
 
 /** In the order in which they began. `histories`: of each master. */
 export function pastRunsOf(name: string, histories: readonly SeenHistory[]): PastRun[] {
-  const past = toldBy(histories, parseRecord, ({ token }) => token).map(({ line, takenAtMs }) =>
+  const past = toldBy(histories, parseRun, ({ token }) => token).map(({ line, takenAtMs }) =>
     pastRunOf(name, line, takenAtMs),
   );
   return inOrder([...past, ...skippedRunsOf(name, histories)]);
@@ -147,19 +147,19 @@ export function pastRunsOf(name: string, histories: readonly SeenHistory[]): Pas
 function skippedRunsOf(name: string, histories: readonly SeenHistory[]): PastRun[] {
   const skips = histories.flatMap((history) =>
     history.skips.flatMap((skip) => {
-      const record = parseRecord(skip.line);
-      return record ? [{ ...skip, record: { ...record, blocker: blockerOf(skip.holder) } }] : [];
+      const run = parseRun(skip.line);
+      return run ? [{ ...skip, run: { ...run, blocker: blockerOf(skip.holder) } }] : [];
     }),
   );
-  return [...new Set(skips.map(({ record }) => record.host))].flatMap((host) => {
-    const ofHost = skips.filter(({ record }) => record.host === host);
+  return [...new Set(skips.map(({ run }) => run.host))].flatMap((host) => {
+    const ofHost = skips.filter(({ run }) => run.host === host);
     const missing = Array.from({ length: histories.length - ofHost.length }, () => 0);
     const count = median([...ofHost.map((skip) => skip.count), ...missing]);
     const last = ofHost.reduce((one, other) => (other.lastAtMs > one.lastAtMs ? other : one));
     if (count === 0) return [];
     const times = ofHost.map(({ lastAtMs }) => lastAtMs);
     const firstAt = iso(median(ofHost.map(({ firstAtMs }) => firstAtMs)));
-    return [{ ...pastRunOf(name, last.record, times), count, firstAt }];
+    return [{ ...pastRunOf(name, last.run, times), count, firstAt }];
   });
 }
 
@@ -175,16 +175,16 @@ export function vanishedRunsOf(
   held: ReadonlySet<string>,
 ): PastRun[] {
   const lines = histories.flatMap((history) => history.lines.flatMap(({ line }) => line));
-  const ended = new Set(lines.map((line) => parseRecord(line)?.token));
+  const ended = new Set(lines.map((line) => parseRun(line)?.token));
   const starts = histories.flatMap((history) => history.starts);
   return [...new Set(starts.map(({ token }) => token))].flatMap((token) => {
     const own = starts.filter((start) => start.token === token);
-    const record = parseRecord(own[0]?.line ?? '');
-    const isKnown = own.length >= quorumOf(histories.length) && record?.token === token;
+    const start = parseRun(own[0]?.line ?? '');
+    const isKnown = own.length >= quorumOf(histories.length) && start?.token === token;
     if (!isKnown || ended.has(token) || held.has(token)) return [];
     const run = pastRunOf(
       name,
-      record,
+      start,
       own.map(({ takenAtMs }) => takenAtMs),
     );
     return [{ ...run, outcome: vanished, acquiredAt: run.endedAt, endedAt: null, status: null }];
@@ -247,8 +247,8 @@ export function startOf({ beganAt }: PastRun): number {
   return Date.parse(beganAt);
 }
 
-function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]): PastRun {
-  const { blocker, note = null, url = null, stoppedBy, lossReason = null, ...facts } = record;
+function pastRunOf(name: string, run: RunLine, takenAtMs: readonly number[]): PastRun {
+  const { blocker, note = null, url = null, stoppedBy, lossReason = null, ...facts } = run;
   const { waitMs, heldMs } = facts;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
@@ -269,7 +269,7 @@ function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]
   };
 }
 
-function pastHolderOf({ token, record }: NonNullable<RunRecord['blocker']>): PastHolder {
+function pastHolderOf({ token, record }: NonNullable<RunLine['blocker']>): PastHolder {
   const noReason = { note: null, url: null };
   const noRecord = { host: null, pid: null, user: null, since: null, label: null, ...noReason };
   if (record === null) return { kind: 'string', token, ...noRecord };

@@ -17,7 +17,7 @@ import type { LockState } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';
 import { freezeLock, thawLock } from './acts.ts';
-import { actLine, personOf, recordAct } from './person.ts';
+import { actLine, addToHistory, personOf } from './person.ts';
 
 const longestMs = 10 * 365 * 24 * 60 * 60 * 1000;
 
@@ -100,7 +100,7 @@ export async function freeze(call: Call): Promise<number> {
   const { kind } = await freezeLock(query, name, value, forMs ?? 0);
   const failed = failedIn(query);
   query.reset();
-  if (kind === 'frozen') await recordAct(query, name, actLine('freeze', by, token));
+  if (kind === 'frozen') await addToHistory(query, name, actLine('freeze', by, token));
   const [lock] = await query.look([name]);
   return told(call, name, { ...frozenAnswer(kind, lock, token, failed), failed });
 }

@@ -29,8 +29,8 @@ export function actLine(kind: ActKind, by: Person, token: string): string {
 }
 
 /** Adds it to the history on every master that takes it. */
-export async function recordAct(query: MasterQuery, name: string, line: string): Promise<void> {
-  await query.ask((master) => master.record(name, line));
+export async function addToHistory(query: MasterQuery, name: string, line: string): Promise<void> {
+  await query.ask((master) => master.addLine(name, line));
 }
 
 function reasonIn(args: Call['args']): string | null {

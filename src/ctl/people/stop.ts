@@ -12,7 +12,7 @@ import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';
 import { codeOf } from '../status.ts';
 import { type AskingOutcome, askable, askToStop } from './acts.ts';
-import { actLine, newId, personOf, recordAct } from './person.ts';
+import { actLine, addToHistory, newId, personOf } from './person.ts';
 
 /** `free`: nothing to stop. */
 type StopOutcome = AskingOutcome | 'free';
@@ -58,7 +58,7 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
   const unheard = lock.holders.find(({ token }) => !holders.some((one) => one.token === token));
   if (unheard !== undefined) return cannotHear(unheard);
   for (const holder of lock.holders) tell(`asking: ${quoted(name)}: ${describe(holder)}`);
-  for (const { token } of holders) await recordAct(query, name, actLine('stop', by, token));
+  for (const { token } of holders) await addToHistory(query, name, actLine('stop', by, token));
   const beganAt = clock.now();
   const outcome = await askToStop(query, clock, name, holders, { id: newId(), by }, waitMs);
   return told(outcome, clock.now() - beganAt);

@@ -52,7 +52,7 @@ export async function acquireOnce(
     newClaim: () =>
       newClaim({ resources: [name], ttlMs, isFenced, sharing }, newToken(), holderRecord()),
     waiterId: waiterIdOf(newToken()),
-    recordOf: () => null,
+    lineOf: () => null,
   };
   const unbounded = { retries: null, maxWaiters: null };
   const acquiring = {

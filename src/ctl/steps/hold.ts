@@ -4,7 +4,7 @@
 // the history tell.
 
 import os from 'node:os';
-import { renderRecord } from '../../lock/history.ts';
+import { renderRun } from '../../lock/history.ts';
 import type { Lease } from '../../lock/types.ts';
 import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
@@ -31,8 +31,8 @@ export async function hold(call: Call): Promise<number> {
   const { masterTimeoutMs } = settings;
   const own = partsOf(call, label);
   const forPid = owner === null ? {} : { forPid: owner.pid };
-  const record = () => ({ ...own.holderRecord(), ...forPid });
-  const parts = { ...opened, ...own, holderRecord: record, masterTimeoutMs };
+  const holderParts = { ...own, holderRecord: () => ({ ...own.holderRecord(), ...forPid }) };
+  const parts = { ...opened, ...holderParts, masterTimeoutMs };
   const isWanted = () => owner === null || processes.isThere(owner);
   const kept = await holdLock(parts, wanted, {
     isWanted,
@@ -42,7 +42,7 @@ export async function hold(call: Call): Promise<number> {
       isRead = role === null;
       return role === null || role.handOver();
     },
-    recordOf: settings.hasHistory ? recordBy(call, ended) : () => null,
+    lineOf: settings.hasHistory ? lineBy(call, ended) : () => null,
   });
   close();
   if (kept.kind === 'not-acquired') {
@@ -68,11 +68,11 @@ const facts = {
   lost: { outcome: 'lost', exitCode: null, status: exitCode.lost },
 } as const satisfies Record<End, object>;
 
-function recordBy(call: Call, ended: AbortSignal): Terms['recordOf'] {
+function lineBy(call: Call, ended: AbortSignal): Terms['lineOf'] {
   return ({ claim, fence }: Lease, end, waitMs, heldMs) => {
     const { since, ...holder } = holderOf(call, label);
     const number = os.constants.signals[ended.reason as NodeJS.Signals];
-    return renderRecord({
+    return renderRun({
       token: claim.token,
       ...holder,
       ...facts[end],

@@ -26,7 +26,7 @@ export interface Terms {
   /** Passes the token on. Resolves with whether that succeeded; if not, the lock is released. */
   readonly handOver: (lease: Lease) => Promise<boolean>;
   /** The line for the history; null: none. */
-  readonly recordOf: (lease: Lease, end: End, waitMs: number, heldMs: number) => string | null;
+  readonly lineOf: (lease: Lease, end: End, waitMs: number, heldMs: number) => string | null;
 }
 
 /**
@@ -62,8 +62,8 @@ export async function hold(parts: HolderDaemonParts, wanted: Wanted, terms: Term
   const isTold = await Promise.race([terms.handOver(lease), unwanted]);
   handedOver.abort();
   const end = isTold ? await keep(parts, lease, terms) : 'unwanted';
-  const record = terms.recordOf(lease, end, acquiredAt - beganAt, clock.now() - acquiredAt);
-  await redlock.release(lease.claim, 0, record);
+  const line = terms.lineOf(lease, end, acquiredAt - beganAt, clock.now() - acquiredAt);
+  await redlock.release(lease.claim, 0, line);
   await redlock.settled();
   return { kind: 'kept', end };
 }
@@ -89,11 +89,10 @@ async function keep(
 ): Promise<End> {
   const { redlock, clock, masterTimeoutMs } = parts;
   const { claim } = lease;
-  const id = keeperIdOf(claim.token);
   const lost = new AbortController();
   const stopped = new AbortController();
   let bug: unknown = null;
-  const subscriptions = await redlock.subscribe({ ...claim, waiter: { id, arrivalUs: 0 } });
+  const subscriptions = await redlock.subscribe(claim.resources, keeperIdOf(claim.token));
   const timings = lockTimings({
     ttlMs: claim.ttlMs,
     masterTimeoutMs,

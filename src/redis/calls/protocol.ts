@@ -9,8 +9,8 @@ import type { Claim } from '../../lock/types.ts';
 import { ownerKeyOf } from '../keys.ts';
 import {
   type Calls,
-  recordArgs,
-  recordKeys,
+  lineArgs,
+  lineKeys,
   redlockCalls,
   runsKeys,
   type ScriptCall,
@@ -45,11 +45,11 @@ function setnxCalls(unitMs: number): Calls {
     },
     toExtend,
     toRepair: toExtend,
-    toRelease: ({ claim, keepMs, record }: Undoing, prefix, historyBytes) => {
-      const script = scriptsFor(true, record !== null)['release.setnx'];
-      const line = [record ?? '', ...recordArgs(record, prefix, historyBytes)];
-      const release = call(script, claim, prefix, claim.value, keepMs, unitMs, ...line);
-      return { ...release, keys: [...release.keys, ...recordKeys(record, claim, prefix)] };
+    toRelease: ({ claim, keepMs, line }: Undoing, prefix, historyBytes) => {
+      const script = scriptsFor(true, line !== null)['release.setnx'];
+      const told = [line ?? '', ...lineArgs(line, prefix, historyBytes)];
+      const release = call(script, claim, prefix, claim.value, keepMs, unitMs, ...told);
+      return { ...release, keys: [...release.keys, ...lineKeys(line, claim, prefix)] };
     },
     toLook: (resources, prefix) => ({
       script: scripts['look.setnx'],

@@ -46,7 +46,7 @@ export interface Undoing {
   /** How long the key is left, in ms; 0: it is removed at once. */
   readonly keepMs: number;
   /** For the history; null: nothing. */
-  readonly record: string | null;
+  readonly line: string | null;
   readonly keepsPosition: boolean;
 }
 
@@ -71,26 +71,26 @@ function historyArgs(claim: Claim, prefix: string, historyBytes: number) {
 }
 
 /** The line of a release; null: none. A rollback removes what the claim has left. */
-function lineOf({ claim: { start }, record }: Undoing): string | null {
-  return record ?? (start ? `undo ${start.token}` : null);
+function sentLine({ claim: { start }, line }: Undoing): string | null {
+  return line ?? (start ? `undo ${start.token}` : null);
 }
 
 /** What a release says behind its line. */
-export function recordArgs(record: string | null, prefix: string, historyBytes: number) {
-  if (record === null) return [];
-  return [historyIndexOf(prefix), historyBytes, isSuccess(record) ? 1 : 0];
+export function lineArgs(line: string | null, prefix: string, historyBytes: number) {
+  if (line === null) return [];
+  return [historyIndexOf(prefix), historyBytes, isSuccess(line) ? 1 : 0];
 }
 
 /**
  * The keys of the histories that a release writes to, as Dragonfly demands. *Note:* the histories
  * of other names, which it may remove to make room, cannot be named.
  */
-export function recordKeys(
-  record: string | null,
+export function lineKeys(
+  line: string | null,
   { resources }: Pick<Claim, 'resources'>,
   prefix: string,
 ): string[] {
-  if (record === null) return [];
+  if (line === null) return [];
   const own = resources.flatMap((resource) => historyKeysOf(prefix, resource));
   return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
 }
@@ -128,14 +128,14 @@ function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCal
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
 function toRelease(undoing: Undoing, prefix: string, historyBytes: number): ScriptCall {
   const { claim, keepMs, keepsPosition } = undoing;
-  const record = lineOf(undoing);
+  const line = sentLine(undoing);
   const [id, arrivalUs] = waiterArgs(claim.waiter);
   const waiter = [id, keepsPosition ? arrivalUs : ''];
-  const behind = recordArgs(record, prefix, historyBytes);
-  const told = [record ?? '', ...channelsIn(claim, prefix), ...behind];
+  const behind = lineArgs(line, prefix, historyBytes);
+  const told = [line ?? '', ...channelsIn(claim, prefix), ...behind];
   const args = [claim.value, keepMs, ...waiter, ...sharingArgs(claim), ...told];
-  const keys = [...keysIn(claim.resources, prefix), ...recordKeys(record, claim, prefix)];
-  return { script: textsFor(claim, record !== null).release, keys, args };
+  const keys = [...keysIn(claim.resources, prefix), ...lineKeys(line, claim, prefix)];
+  return { script: textsFor(claim, line !== null).release, keys, args };
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {
@@ -168,19 +168,19 @@ export function toThaw(
   const resources = [resource];
   return {
     script: scripts.thaw,
-    keys: [...keysWithFreezes(resources, prefix), ...recordKeys(line, { resources }, prefix)],
+    keys: [...keysWithFreezes(resources, prefix), ...lineKeys(line, { resources }, prefix)],
     args: [value, channelsOf(prefix, resource), line, historyIndexOf(prefix), historyBytes],
   };
 }
 
 /** Adds what a person has done to the history. */
-export function toRecordAct(
+export function toAddLine(
   resource: string,
   line: string,
   prefix: string,
   historyBytes: number,
 ): ScriptCall {
-  const history = recordKeys(line, { resources: [resource] }, prefix);
+  const history = lineKeys(line, { resources: [resource] }, prefix);
   return {
     script: scripts.act,
     keys: [prefix + resource, ...history],
@@ -198,18 +198,13 @@ function toReplace(resource: string, value: string, by: string, prefix: string):
 
 export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, toLook, toReplace };
 
-/** The channels of a waiter's wake-ups: one for each resource. */
-export function channelNamesOf(claim: Claim, prefix: string): string[] {
-  return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
-}
-
 /** The lists of the lines of these histories. */
 export function runsKeys(resources: readonly string[], prefix: string): string[] {
   return resources.map((resource) => historyKeysOf(prefix, resource)[0]);
 }
 
-function textsFor({ sharing, preemptible }: Claim, isRecorded: boolean): Scripts {
-  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', isRecorded);
+function textsFor({ sharing, preemptible }: Claim, hasLine: boolean): Scripts {
+  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', hasLine);
 }
 
 function keysIn(resources: readonly string[], prefix: string): string[] {

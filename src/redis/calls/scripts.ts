@@ -48,9 +48,9 @@ export const plainScripts = scriptsOf((name) =>
 const others = new Map<string, Scripts>();
 
 /** The scripts for a claim of this form that leave something in the history, or nothing. */
-export function scriptsFor(isPlain: boolean, isRecorded: boolean): Scripts {
-  if (isPlain && !isRecorded) return plainScripts;
-  if (!isPlain && isRecorded) return scripts;
+export function scriptsFor(isPlain: boolean, hasLine: boolean): Scripts {
+  if (isPlain && !hasLine) return plainScripts;
+  if (!isPlain && hasLine) return scripts;
   const part = isPlain ? 'forms' : 'history';
   const made = others.get(part) ?? scriptsOf((name) => without(part, luaFile(name)));
   others.set(part, made);

@@ -240,10 +240,10 @@ export class Connection {
 
   /**
    * For how many ms this promotion has been known on the server (scripts/promoted.lua).
-   * `isRecording`: whether the server records it where it has not been known yet.
+   * `mayWrite`: whether the server notes it where it has not been known yet.
    */
-  async firstSeenMs(key: string, id: string, isRecording: boolean): Promise<number | Failed> {
-    const reply = await this.eval(scripts.promoted, [key], id, isRecording ? '1' : '0');
+  async firstSeenMs(key: string, id: string, mayWrite: boolean): Promise<number | Failed> {
+    const reply = await this.eval(scripts.promoted, [key], id, mayWrite ? '1' : '0');
     if (isFailed(reply)) return reply;
     return typeof reply === 'number' ? reply : failed('reply', 'an unexpected reply to a script');
   }

@@ -4,7 +4,7 @@
 -- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues
 --   ('': we do not wait), 5 our arrival in microseconds, 6 mode ('': exclusive; 'shared';
 --   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource. For a
---   claim that leaves something in the history then, for record.lua: index, mostBytes, token and
+--   claim that leaves something in the history then, for lines.lua: index, mostBytes, token and
 --   line of a run that has begun ('': none); and if it does not wait: line, host, run, 1 if the run
 --   was refused before.
 -- Returns {1, fence} granted, one fence for all resources (0: no fence); or {0, beginning of the
@@ -37,7 +37,7 @@ local isPlain = id == '' and mode == '' and #KEYS == 6
 local behind = 8 + #KEYS / 6
 local index, mostBytes, token, start, line, host, run, repeated = unpack(ARGV, behind, behind + 7)
 -- @include clock.lua
--- @include record.lua
+-- @include lines.lua
 isPlain = isPlain and repeated ~= '1'
 -- @end
 local isQuiet = isPlain and redis.call('EXISTS', KEYS[3], KEYS[5], KEYS[6]) == 0
@@ -52,7 +52,7 @@ if not set or not set.ok then
   local function refuse(holder, remainingMs, by, slots)
     -- @history
     for i = 1, line and count or 0 do
-      pcall(record_skip, KEYS[i * 5 - 4], line, host, run, holder)
+      pcall(add_skip, KEYS[i * 5 - 4], line, host, run, holder)
     end
     -- @end
     local place = -1
@@ -235,7 +235,7 @@ end
 -- @history
 -- The key comes first: a server that is out of memory refuses the first write only.
 for i = 1, start ~= '' and #KEYS / 6 or 0 do
-  pcall(record_start, KEYS[i * 5 - 4], token, start)
+  pcall(add_start, KEYS[i * 5 - 4], token, start)
 end
 -- @end
 if keep == '0' then return {1, 0} end

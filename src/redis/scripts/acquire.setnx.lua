@@ -1,7 +1,7 @@
 -- Acquires a lock of the older protocol: SETNX where the key is absent; where its time is over,
 -- GETSET with the check that follows it. Also where it is ours already.
 --
--- KEYS: 1 key, 2 owner record.
+-- KEYS: 1 key, 2 owner key.
 -- ARGV: 1 value, 2 ttl in ms, 3 how many ms are one unit of time in the key. For a claim that does
 --   not wait then, as in acquire.lua: index, mostBytes, line, host, run, 1 if the run was refused
 --   before.
@@ -16,11 +16,11 @@ local value, ttl, unitMs = unpack(ARGV, 1, 3)
 -- @include told.lua
 -- @history
 local index, mostBytes, line, host, run, repeated = unpack(ARGV, 4, 9)
--- @include record.lua
+-- @include lines.lua
 -- @end
 local function refuse(holder, leftMs)
   -- @history
-  if line then pcall(record_skip, KEYS[1], line, host, run, told(holder)) end
+  if line then pcall(add_skip, KEYS[1], line, host, run, told(holder)) end
   -- @end
   return {0, told(holder), math.ceil(leftMs), -1, tonumber(now()[1]), tonumber(now()[2]), '', {}}
 end

@@ -2,7 +2,7 @@
 -- endings(runs, value, members): {token, ms, ...}, those holders of a lock whose run has ended, and
 -- when by this master's time of day. `value`: of the key; `members`: {slot and value, ms left, ...}
 -- of the holders beside it. --hold-at-least keeps the key after the run, whose line is written with
--- the release, as the newest lines at `runs` (record.lua) tell: most likely one of fifty, in front
+-- the release, as the newest lines at `runs` (lines.lua) tell: most likely one of fifty, in front
 -- of it only those of waiters that have given up since. A line that was written twice tells of the
 -- first time. Without the right to read a history nothing is known of it.
 

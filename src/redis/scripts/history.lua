@@ -1,4 +1,4 @@
--- Reads the newest lines and the facts of so many histories (record.lua), and writes nothing.
+-- Reads the newest lines and the facts of so many histories (lines.lua), and writes nothing.
 --
 -- KEYS: two each, the list of lines and the hash of facts. ARGV: 1 how many lines of each at most.
 -- Returns {1 all of it fitted or 0 not, time of this master in ms, {{line, ...}, {fact, value,

@@ -1,10 +1,10 @@
 -- Reads so many locks of the older protocol in one step, and writes nothing.
 --
--- KEYS: two a lock, key and owner record; then one a lock: the list of lines of its history. No
+-- KEYS: two a lock, key and owner key; then one a lock: the list of lines of its history. No
 --   ARGV.
 -- Returns for each {type, value, ms left, false, {}, {}, false, -2, what endings.lua tells}, as
 --   look.lua does. A time that is over is no lock any more, and 'none'.
--- Atomic: a key and its owner record that are read one after the other may never have been so
+-- Atomic: a key and its owner key that are read one after the other may never have been so
 -- together.
 
 -- @include clock.lua

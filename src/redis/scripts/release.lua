@@ -3,11 +3,11 @@
 -- histories.
 --
 -- KEYS: as in acquire.lua; behind them, with a line, the two keys of each history, and the two of
---   all histories (record.lua).
+--   all histories (lines.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('':
 --   leave the queues), 5 mode, 6 slot, 7 the line ('': none; 'undo <token>':
 --   remove the start of this run), 8 ... starts of the channels'
---   names, one a resource; with a line then `index` and `mostBytes` of record.lua, and 1 if the run
+--   names, one a resource; with a line then `index` and `mostBytes` of lines.lua, and 1 if the run
 --   ended well.
 -- Returns 1 released (on any resource), 0 another holder's, -1 missing.
 -- Atomic: a key could expire and be taken between the comparison and the DEL.
@@ -26,11 +26,11 @@ local count, keepMs = line == '' and #KEYS / 5 or (#KEYS - 2) / 7, tonumber(keep
 if line ~= '' then
   local index, mostBytes, isSuccess = unpack(ARGV, 8 + count, 10 + count)
   -- @include clock.lua
-  -- @include record.lua
+  -- @include lines.lua
   local undone = string.match(line, '^undo (%S+)$')
   for i = 1, count do
     local key = KEYS[i * 5 - 4]
-    if undone then pcall(remove_start, key, undone) else pcall(record_run, key, line, isSuccess) end
+    if undone then pcall(remove_start, key, undone) else pcall(add_run, key, line, isSuccess) end
   end
 end
 -- @end

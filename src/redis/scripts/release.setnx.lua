@@ -2,9 +2,9 @@
 -- program has taken over then; or sets the time that others are to keep away for. The holder of
 -- another program is removed by the time itself as value.
 --
--- KEYS: 1 key, 2 owner record; behind them, with a line, those of the history (record.lua).
+-- KEYS: 1 key, 2 owner key; behind them, with a line, those of the history (lines.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 how many ms are one unit of time in the key, 4 a
---   line for the history ('': none), then `index` and `mostBytes` of record.lua, and 1 if the run
+--   line for the history ('': none), then `index` and `mostBytes` of lines.lua, and 1 if the run
 --   ended well.
 -- Returns 1 released, 0 another holder's, -1 missing.
 -- Atomic: another program could take the key over between the comparison and the DEL.
@@ -13,8 +13,8 @@ local value, keepMs, unitMs, line, index, mostBytes, isSuccess = unpack(ARGV, 1,
 -- @include clock.lua
 -- @history
 if line ~= '' then
-  -- @include record.lua
-  pcall(record_run, KEYS[1], line, isSuccess)
+  -- @include lines.lua
+  pcall(add_run, KEYS[1], line, isSuccess)
 end
 -- @end
 -- @include time.setnx.lua

@@ -1,7 +1,7 @@
 -- Notes another owner of the time that stands at a key of the older protocol; the time stays. What
 -- is no time and never expires is removed: there is nothing to wait for.
 --
--- KEYS: 1 key, 2 owner record. ARGV: 1 value, 2 what takes its place.
+-- KEYS: 1 key, 2 owner key. ARGV: 1 value, 2 what takes its place.
 -- Returns 1 replaced or removed, 0 another holder's, -1 missing.
 -- Atomic: another program could take the key over between the comparison and the SET.
 

@@ -74,7 +74,7 @@ export const ours: Peer = {
       report: () => {},
       newClaim,
       waiterId: newValue(),
-      recordOf: () => null,
+      lineOf: () => null,
     };
     const patience = {
       retries: null,

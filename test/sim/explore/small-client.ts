@@ -218,7 +218,7 @@ export class SmallClient {
       report: () => {},
       newClaim: () => this.#newClaim(),
       waiterId: this.name,
-      recordOf: () => null,
+      lineOf: () => null,
     };
     const acquisition = await system.waitForLock(parts, {
       waitMs: 0,

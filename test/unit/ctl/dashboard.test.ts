@@ -23,7 +23,7 @@ function lock(name: string, values: (string | null)[], waiters = 0): LockState {
     values.map((value, at) => ({
       master: `m${at}`,
       snapshot: snapshot(value, waiters),
-      graceFailure: null,
+      restartFailure: null,
     })),
   );
 }
@@ -174,7 +174,7 @@ it('a person that has frozen a lock, with the note, beside the holder or alone',
       [0, 1, 2].map((at) => ({
         master: `m${at}`,
         snapshot: { ...snapshot(key), freeze: { value, remainingMs: null } },
-        graceFailure: null,
+        restartFailure: null,
       })),
     );
   const lines = texts([frozen('a', null), frozen('b', 'x')], 200);

@@ -8,11 +8,11 @@ import {
   vanishedRunsOf,
 } from '../../../src/ctl/history/run-history.ts';
 import { breakLabel, type Holder, type LockState } from '../../../src/ctl/lock-state.ts';
-import { renderAct, renderRecord, renderStart } from '../../../src/lock/history.ts';
+import { renderAct, renderRun, renderStart } from '../../../src/lock/history.ts';
 import { noHistory, type SeenHistory } from '../../../src/redis/snapshot.ts';
 
 const run = (token: string, label = 'job') =>
-  renderRecord({
+  renderRun({
     ...{ token, host: 'web1', pid: 1, user: 'ops', label, outcome: 'ran', waitMs: 0, heldMs: 0 },
     ...{ exitCode: 0, signal: null, status: 0, fence: null, blocker: null },
   });

@@ -5,7 +5,11 @@ import { expect, test } from 'vitest';
 import type { Failed } from '../../../src/lock/types.ts';
 import type { Connection } from '../../../src/redis/connection/connection.ts';
 import { type Mark, parseIdentity, ServerRegistry } from '../../../src/redis/identity.ts';
-import { graceFailureOf, markQuestionOf, usualGraceMs } from '../../../src/redis/restart.ts';
+import {
+  markQuestionOf,
+  restartFailureOf,
+  usualRestartGraceMs,
+} from '../../../src/redis/restart.ts';
 
 const graceMs = 30_000;
 const settings = { prefix: 'p:', restartGraceMs: graceMs, protocol: 'redlock' } as const;
@@ -42,13 +46,13 @@ async function failureOf(told: Told): Promise<string | null> {
     registry.admit('bc'[at] as string, identity(86_400_000, markOf(ms), `run-${at}`));
   for (const [at, ms] of others.entries()) admit(at, ms);
   const connection = { identified: own, survivesRestart: async () => isDurable };
-  const asked = graceFailureOf(
+  const asked = restartFailureOf(
     {
       connection: connection as unknown as Connection,
       name: 'a',
       registry,
       clock: later.length > 0 ? { ...clock, sleep: () => new Promise<void>(() => {}) } : clock,
-      isRecording: true,
+      mayWrite: true,
     },
     settings,
   );
@@ -128,5 +132,5 @@ test.each([
   [[{}, {}, {}], 30_000],
   [[{ sentinels: { primary: 'p', hosts: [] } }], 30_000], // Its replacement may have forgotten.
 ])('the grace where none is set: of %j it is %i ms', (masters, expected) => {
-  expect(usualGraceMs(masters, 30_000)).toBe(expected);
+  expect(usualRestartGraceMs(masters, 30_000)).toBe(expected);
 });

@@ -60,7 +60,7 @@ function startRun(
       areMastersReplaced: () => false,
       onLost: () => {},
       suspendUs: () => {},
-      recordOf: () => null,
+      lineOf: () => null,
       ...parts,
     },
   );

@@ -44,7 +44,7 @@ it('a bug while it extends ends it with that error, and the alarms do not hide i
     isWanted: () => true,
     ended: new AbortController().signal,
     handOver: async () => true,
-    recordOf: () => null,
+    lineOf: () => null,
   });
   const outcome = holding.then(
     () => 'held',

@@ -11,9 +11,9 @@
 -- What has not changed for thirty days is removed, and beyond `mostBytes` what has not changed for
 -- longest, in small steps. Errors reach no caller: a master that is full, that allows it to nothing
 -- or has something else there keeps no history.
--- record_run(key, line, isSuccess), record_start(key, token, line), remove_start(key, token),
--- record_skip(key, line, host, run, holder), remove_skip(key, host, run): as their names
--- say. A run that is recorded again is counted once.
+-- add_run(key, line, isSuccess), add_start(key, token, line), remove_start(key, token),
+-- add_skip(key, line, host, run, holder), remove_skip(key, host, run): as their names
+-- say. A run that is added again is counted once.
 
 local names, size = (index or '') .. ':names:history', (index or '') .. ':size:history'
 local lifeMs, unitBytes, range = 2592000000, 64, 2097152
@@ -80,7 +80,7 @@ local function make_room(key, prefix, form)
   end
   if count >= mostFacts then put_fact(key, facts[oldest], facts[oldest + 1], nil) end
 end
-local function record_start(key, token, line)
+local function add_start(key, token, line)
   local field = 'run ' .. token
   if redis.call('HGET', facts_of(key), field) then return end
   make_room(key, 'run ', '^(%d+) ')
@@ -94,7 +94,7 @@ local function remove_start(key, token)
   if redis.call('EXISTS', runs_of(key), facts_of(key)) > 0 then return end
   drop(key, redis.call('ZSCORE', names, key))
 end
-local function record_run(key, line, isSuccess)
+local function add_run(key, line, isSuccess)
   local entry = text_of(now_ms()) .. ' ' .. line
   grow(key, units(entry))
   if redis.call('LPUSH', runs_of(key), entry) > mostLines then
@@ -106,7 +106,7 @@ local function record_run(key, line, isSuccess)
   retain(key)
 end
 local skipForm = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (.*)$'
-local function record_skip(key, line, host, run, holder)
+local function add_skip(key, line, host, run, holder)
   local field = 'skip ' .. host
   local known = redis.call('HGET', facts_of(key), field)
   local success = redis.call('HGET', facts_of(key), 'success') or '0'

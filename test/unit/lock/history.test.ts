@@ -1,10 +1,10 @@
 // Lines of a history as they are read: bounded, whatever program wrote them.
 
 import { expect, test } from 'vitest';
-import { parseRecord, renderRecord } from '../../../src/lock/history.ts';
+import { parseRun, renderRun } from '../../../src/lock/history.ts';
 
 const holder = { host: 'web2', pid: 1, user: 'ops', since: '2026-11-21T01:00:00.000Z', label: 'a' };
-const record = {
+const past = {
   ...{
     token: 't',
     outcome: 'ran',
@@ -21,7 +21,7 @@ const long = 'x'.repeat(100_000);
 const longRecord = { ...holder, host: long, user: long, since: long, label: long, more: long };
 
 test('a line of ours is read as it was written', () => {
-  expect(parseRecord(renderRecord(record))).toEqual(record);
+  expect(parseRun(renderRun(past))).toEqual(past);
 });
 
 test.each([
@@ -30,18 +30,18 @@ test.each([
   ),
   ['token', 200] as const,
 ])('%s has %i characters at most', (field, most) => {
-  const line = JSON.stringify({ v: 1, ...record, [field]: long });
-  expect(parseRecord(line)).toEqual({ ...record, [field]: 'x'.repeat(most) });
+  const line = JSON.stringify({ v: 1, ...past, [field]: long });
+  expect(parseRun(line)).toEqual({ ...past, [field]: 'x'.repeat(most) });
 });
 
 test('a blocker and unknown fields of a line take no more room than that', () => {
   const line = JSON.stringify({
     v: 1,
-    ...record,
+    ...past,
     blocker: { token: long, record: longRecord },
     more: long,
   });
-  expect(JSON.stringify(parseRecord(line)).length).toBeLessThan(1_000);
+  expect(JSON.stringify(parseRun(line)).length).toBeLessThan(1_000);
 });
 
 test.each([
@@ -54,9 +54,9 @@ test.each([
     { waitMs: 0, heldMs: 0 },
   ],
 ])('times of no run: %j', (times, expected) => {
-  expect(parseRecord(JSON.stringify({ v: 1, ...record, ...times }))).toMatchObject(expected);
+  expect(parseRun(JSON.stringify({ v: 1, ...past, ...times }))).toMatchObject(expected);
 });
 
-test('a reason that is no text makes it no record', () => {
-  expect(parseRecord(JSON.stringify({ v: 1, ...record, lossReason: 7 }))).toBe(null);
+test('a reason that is no text makes it no line', () => {
+  expect(parseRun(JSON.stringify({ v: 1, ...past, lossReason: 7 }))).toBe(null);
 });

@@ -2,7 +2,7 @@
 // end, or that it was refused. The holder that it waited for is known only from refusals, so it is
 // noted from the events.
 
-import { blockerOf, renderRecord, renderStart } from '../lock/history.ts';
+import { blockerOf, renderRun, renderStart } from '../lock/history.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Claim, Start } from '../lock/types.ts';
 import type { HolderRecord } from '../lock/value.ts';
@@ -11,7 +11,7 @@ import { exitStatusOf, outcomeOf } from './outcome.ts';
 import type { Finished, RunEvent } from './ports.ts';
 import { hasRun, type RunResult, type StopReason } from './run-result.ts';
 
-export class Recorder {
+export class HistoryLines {
   readonly #self: Omit<HolderRecord, 'since'>;
   readonly #conflictExitCode: number;
   readonly #clock: Clock;
@@ -31,13 +31,13 @@ export class Recorder {
     if (event.kind === 'waiting' && event.holder !== '') this.#holder = event.holder;
   }
 
-  /** The record of a run that held the lock for so many ms. */
+  /** The line of a run that held the lock for so many ms. */
   ofRun(claim: Claim, { result, waitMs, fence }: Finished, heldMs: number): string {
     const { childExit } = result;
     return this.#render(claim, result, waitMs, hasRun(childExit) ? heldMs : null, fence);
   }
 
-  /** The record of a run that did not acquire the lock. `cause`: why it was stopped, if it was. */
+  /** The line of a run that did not acquire the lock. `cause`: why it was stopped, if it was. */
   ofWait(claim: Claim, acquisition: NotAcquired, cause: StopReason | undefined): string {
     if (acquisition.kind === 'busy' && acquisition.holder !== '') this.#holder = acquisition.holder;
     const result = {
@@ -68,7 +68,7 @@ export class Recorder {
 
   /** The masters add the holder. */
   #lineOfSkip(run: string): string {
-    return renderRecord({
+    return renderRun({
       token: run,
       ...this.#self,
       outcome: 'busy',
@@ -91,7 +91,7 @@ export class Recorder {
   ): string {
     const { childExit, cause } = result;
     const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
-    return renderRecord({
+    return renderRun({
       token,
       ...this.#self,
       outcome: outcomeOf(result),
