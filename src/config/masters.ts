@@ -48,7 +48,8 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   const prefix = sources.must('prefix', readText);
   const directory = sources.get('localDirectory', readText)?.given ?? null;
   const chosen = await chooseMasters(sources.ofMasters);
-  const restartGraceMs = usualRestartGraceMs(chosen.masters, ttlMs);
+  const usualMs = usualRestartGraceMs(chosen.masters, ttlMs);
+  const restartGraceMs = sources.get('restartGrace', readDuration)?.value ?? usualMs;
   const protocol = sources.must('protocol', readProtocol);
   const count = chosen.local
     ? 'the local ones are three'
@@ -64,7 +65,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
     differingMasters: sources.must('differingMasters', readReaction),
     historyBytes: sources.must('historyBytes', readBytes),
     localDirectory: directory === null ? null : resolve(directory.base, directory.text),
-    restartGraceMs: sources.get('restartGrace', readDuration)?.value ?? restartGraceMs,
+    restartGraceMs: chosen.local ? 0 : restartGraceMs,
     masters: chosen.masters,
     local: chosen.local,
     configFile: sources.file?.path ?? null,
@@ -120,7 +121,7 @@ async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
     return {
       local: true,
       masters: [],
-      sources: { local: said.source },
+      sources: { local: said.source, restartGrace: said.source },
       minorWarnings: [],
       warnings: [],
     };

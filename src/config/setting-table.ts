@@ -128,7 +128,7 @@ const settingTable = [
     defaultText: 'the ttl, with three masters or more',
     description:
       'how long a master does not vote after a restart, or empty: the longest ttl in use; ' +
-      '0 turns this off',
+      '0 turns this off, as --local does',
   },
   {
     key: 'differingMasters',

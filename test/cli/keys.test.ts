@@ -311,8 +311,14 @@ const rows: Readonly<Record<string, Partial<Record<Program, See>>>> = {
   },
   restartGrace: both(async (program) => {
     const args = program === run ? ['-n', 'a', '--', 'true'] : ['acquire', '-n', 'a'];
-    const { code, stderr } = await start(program, { restartGrace: '24h' }, args).result;
-    expect([code, stderr]).toEqual([69, expect.stringMatching(/restarted|grace/)]);
+    for (const urls of [undefined, first().url]) {
+      const values = { ...(urls ? { masters: urls } : {}), restartGrace: '24h' };
+      const { code, stderr } = await start(program, values, args).result;
+      expect([code, stderr]).toEqual([69, expect.stringMatching(/restarted|grace/)]);
+    }
+    const local = { ...(await localMasters()), restartGrace: '24h' };
+    expect(await told(local, 'local', 'start')).toMatchObject({ code: 0 });
+    expect(await start(program, local, args).result).toMatchObject({ code: 0 });
   }),
   differingMasters: both(async (program) => {
     const set = await startMasters(3, { persist: true, transport: 'tcp' });

@@ -108,6 +108,9 @@ it('each key but tls has a variable in capitals', () => {
 /** Keys that accept any text. */
 const isText = (key: string) => ['prefix', 'onLost', 'notify', 'note', 'label'].includes(key);
 
+/** Local masters have no restart grace, whatever it is set to. */
+const mastersFor = (key: string) => (key === 'restartGrace' ? ['--master', 'm1'] : local);
+
 /** Key, option if there is one, a text for each layer, the field, what the texts mean. */
 const scalars: readonly (readonly [
   ScalarKey,
@@ -183,27 +186,37 @@ it.each([
   expect((await settle({ flags })).restartGraceMs).toBe(graceMs);
 });
 
+it.each([
+  ['a flag', { flags: local }, /^flag --local$/],
+  ['the file', { file: 'local: true\n' }, /\/work\/\.redlockrc:1$/],
+])('gives local masters, by %s, none where one is set', async (_, scene, source) => {
+  const settings = await settle({ ...scene, environment: { REDLOCK_RESTART_GRACE: '10m' } });
+  expect(settings.restartGraceMs).toBe(0);
+  expect(settings.sources.restartGrace).toMatch(source);
+});
+
 describe.each(scalars)(
   '%s',
   (key, option, [flag, variable, line], field, [fromFlag, fromVariable, fromFile]) => {
     const file = `${key}: ${line}\n`;
     const environment = { [environmentName(key)]: variable };
+    const masters = mastersFor(key);
 
     it('comes from the file', async () => {
-      const settings = await settle({ flags: local, file });
+      const settings = await settle({ flags: masters, file });
       expect(settings[field]).toBe(fromFile);
       expect(settings.sources[key]).toMatch(/\/work\/\.redlockrc:1$/);
     });
 
     it('comes from the environment before the file', async () => {
-      const settings = await settle({ flags: local, file, environment });
+      const settings = await settle({ flags: masters, file, environment });
       expect(settings[field]).toBe(fromVariable);
       expect(settings.sources[key]).toBe(`environment ${environmentName(key)}`);
     });
 
     it('counts an empty variable as unset', async () => {
       const settings = await settle({
-        flags: local,
+        flags: masters,
         file,
         environment: { [environmentName(key)]: '' },
       });
@@ -212,21 +225,22 @@ describe.each(scalars)(
 
     if (option !== null)
       it('comes from the flag before all', async () => {
-        const settings = await settle({ flags: [...local, option ?? '', flag], file, environment });
+        const flags = [...masters, option ?? '', flag];
+        const settings = await settle({ flags, file, environment });
         expect(settings[field]).toBe(fromFlag);
         expect(settings.sources[key]).toBe(`flag ${option}`);
       });
 
     if (option !== null && !isText(key))
       it('is refused with 64 as a flag', async () => {
-        const found = await failure({ flags: [...local, option ?? '', 'potatoes'] });
+        const found = await failure({ flags: [...masters, option ?? '', 'potatoes'] });
         expect(found).toMatchObject({ name: 'UsageError', exitCode: 64 });
         expect(found.message).toMatch(new RegExp(`^${option}: "potatoes": .* \\(write .*\\)$`));
       });
 
     if (!isText(key))
       it('is refused with 78 in the environment, also when a flag hides it', async () => {
-        const flags = option === null ? local : [...local, option, flag];
+        const flags = option === null ? masters : [...masters, option, flag];
         const found = await failure({ flags, environment: { [environmentName(key)]: 'potatoes' } });
         expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
         expect(found.message).toMatch(new RegExp(`^${environmentName(key)}: "potatoes": `));
@@ -234,7 +248,7 @@ describe.each(scalars)(
 
     if (!isText(key))
       it('is refused with 78 in the file', async () => {
-        const found = await failure({ flags: local, file: `\n${key}: potatoes` });
+        const found = await failure({ flags: masters, file: `\n${key}: potatoes` });
         expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
         expect(found.message).toContain(`~/work/.redlockrc:2: ${key}: "potatoes": `);
       });
