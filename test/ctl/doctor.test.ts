@@ -60,6 +60,9 @@ test('masters with one fault each: named, graded, with the fix', {
   const answer = await answerOf(all, ['doctor']);
   expect(answer.code).toBe(78);
   expect(answer.json.worst).toBe('error');
+  const grades = answer.json.findings.map(({ grade }: { grade: string }) => grade);
+  const changes = grades.filter((grade: string, at: number) => grade !== grades[at - 1]);
+  expect(changes).toEqual(['error', 'warning', 'unknown', 'ok']);
   expect({
     durable: said(answer, 'restart', durable.url),
     rights: said(answer, 'rights', durable.url),

@@ -50,13 +50,14 @@ test('75 when it is still held after --wait; with 0 at once', async () => {
   }
 });
 
-test('TERM ends it, and it says no more about the lock', async () => {
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it while the lock is held', async (name) => {
   await hold(masters, 'deploy');
   const run = startCtl(masters, ['wait', 'deploy']);
   await run.says('stderr', /waiting/);
-  run.signal('SIGTERM');
+  run.signal(name);
   const { signal, stderr } = await run.result;
-  expect([signal, stderr]).toEqual(['SIGTERM', expect.not.stringContaining('busy')]);
+  expect([signal, stderr]).toEqual([name, expect.not.stringContaining('busy')]);
+  expect((await ctl(masters, ['status', 'deploy'])).code).toBe(75);
 });
 
 test('75 for a lock that is shared, or has slots', async () => {
@@ -75,14 +76,6 @@ test('69 when no quorum answers for all of --wait, and 0 when it does again', as
   await run.says('stderr', /waiting \d+s for "deploy": no quorum: /);
   for (const master of masters.slice(1)) await master.restart();
   expect((await run.result).code).toBe(0);
-});
-
-test('a signal ends it', async () => {
-  await hold(masters, 'deploy');
-  const run = startCtl(masters, ['wait', 'deploy']);
-  await run.says('stderr', /waiting/);
-  run.signal('SIGINT');
-  expect((await run.result).signal).toBe('SIGINT');
 });
 
 test('usage: a name, and no option that takes the lock', async () => {

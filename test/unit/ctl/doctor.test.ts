@@ -309,6 +309,19 @@ it('problems come first, the worst on top, merged over masters; the rest is a ta
   expect(text).toMatch(/\n2 errors, 2 warnings, no checks unknown, 24 ok\n$/);
 });
 
+it('a check that is worse on one master stands with the worst there', () => {
+  const of = (check: string, master: string, grade: 'error' | 'warning') => ({
+    ...{ check, master, grade, message: 'not as it should be', why: null, fix: null },
+  });
+  const found = [of('mode', 'm1', 'error'), of('role', 'm1', 'error'), of('mode', 'm2', 'warning')];
+  const beginnings = renderFindings(found).map(({ text }) => text.split(':').slice(0, 2).join());
+  expect(beginnings.filter((text) => /^(error|warning)/.test(text))).toEqual([
+    'error, mode',
+    'error, role',
+    'warning, mode',
+  ]);
+});
+
 describe('reading a clock', () => {
   const aheadMs = 5_000;
   const origin = 1_795_246_262_000;
