@@ -113,7 +113,8 @@ const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byRuntime, 'c
 /** What takes minutes begins first, so that the rest is played beside it. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => /\/long\/|sim\.test/.test(moduleId);
+    const isLong = ({ moduleId }: TestSpecification) =>
+      /\/long\/|sim\.test|implementations/.test(moduleId);
     const sorted = await super.sort(files);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }

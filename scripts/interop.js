@@ -24,7 +24,7 @@ await script(async () => {
     vitest,
     'run',
     ...['--project', 'interop', '--reporter=verbose'],
-    join('test', 'interop', 'implementations.test.ts'),
+    ...['implementations', 'faults'].map((name) => join('test', 'interop', `${name}.test.ts`)),
   ]);
 });
 

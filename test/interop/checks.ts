@@ -241,7 +241,7 @@ export const checks: readonly Check[] = [
   {
     title: 'its failed attempt leaves no key',
     applies: ({ masterCount }) => masterCount === 3,
-    async run(rig) {
+    async run(rig, { limitMs }) {
       const theirs = await rig.theirs();
       for (const master of rig.masters.slice(0, 2))
         await master.command('set', rig.key, 'another', 'px', longMs);
@@ -250,7 +250,11 @@ export const checks: readonly Check[] = [
         expect((await rig.values())[2]).not.toBe(null);
         return undefined;
       }
-      await eventually('its keys are gone', async () => (await rig.values())[2] === null);
+      await eventually(
+        'its keys are gone',
+        async () => (await rig.values())[2] === null,
+        limitMs / 12,
+      );
       return undefined;
     },
   },
