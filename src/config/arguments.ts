@@ -12,7 +12,9 @@ import { quoted } from '../text/foreign-text.ts';
 import {
   isOpposite,
   optionMeantBy,
+  suspicionOfDash,
   suspicionOfSignal,
+  suspicionOfTime,
   suspicionOfUnit,
 } from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
@@ -54,7 +56,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
   const args = cut < 0 ? command : argv.slice(cut + 1);
   const options = readOptionValues(given);
   const before = left.slice(0, left.length - command.length);
-  const suspicion = suspicionOfSignal(before) ?? suspicionOfUnit(before);
+  const suspicions = [suspicionOfSignal, suspicionOfUnit, suspicionOfTime, suspicionOfDash];
   return {
     kind: 'run',
     names: checked(names),
@@ -62,7 +64,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
     isSeparated: cut >= 0,
     dryRun: given.has('--dry-run'),
     options,
-    warnings: suspicion === null ? [] : [suspicion],
+    warnings: suspicions.flatMap((suspicionOf) => suspicionOf(before) ?? []),
   };
 }
 

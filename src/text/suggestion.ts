@@ -117,6 +117,25 @@ export function suspicionOfUnit(words: readonly string[]): string | null {
   return `${quoted(unit)}: is taken for a lock's name (write ${written} for a duration)`;
 }
 
+/** The warning for `-n 5 job`, as -w is told a time. null: nothing of that kind. */
+export function suspicionOfTime(words: readonly string[]): string | null {
+  const at = words.findIndex((word) => word === '-n' || word === '--nonblock');
+  const time = at < 0 ? '' : (words[at + 1] ?? '');
+  if (!/^\d+(\.\d+)?(ms|[smhd])?$/.test(time)) return null;
+  return `-n: takes no value, and ${quoted(time)} is taken for a lock's name (write -w ${time})`;
+}
+
+/**
+ * The warning for an option that begins with a long dash, as texts make one of `--`. null: nothing
+ * of that kind.
+ */
+export function suspicionOfDash(words: readonly string[]): string | null {
+  const name = words.find((word) => /^[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/.test(word));
+  if (name === undefined) return null;
+  const option = `-${name.length > 2 ? '-' : ''}${name.slice(1)}`;
+  return `${quoted(name)}: is taken for a lock's name: its dash is no hyphen (write ${option})`;
+}
+
 const ofDuration = /^(-[wk]|--(ttl|wait|timeout|max-run|kill-after|jitter|hold-at-least)) \d+$/;
 
 function isUnit(word: string): boolean {

@@ -278,7 +278,27 @@ test('-w 5 minutes: told that it is a name', () => {
   ]);
 });
 
+test('-n 5 job: told that -n takes no time', () => {
+  const line = `-n: takes no value, and "5" is taken for a lock's name (write -w 5)`;
+  expect(run('-n', '5', 'job', '--', 'ls').warnings).toEqual([line]);
+  expect(run('--nonblock', '5', 'job').warnings).toEqual([line]);
+});
+
 test.each([
+  ['\u2013ttl', '--ttl'],
+  ['\u2014ttl', '--ttl'],
+  ['\u2212n', '-n'],
+])('%s: told that it is a name', (word, option) => {
+  expect(run(word, 'job', '--', 'ls').warnings).toEqual([
+    `"${word}": is taken for a lock's name: its dash is no hyphen (write ${option})`,
+  ]);
+});
+
+test.each([
+  [['-n', 'job', '5', '--', 'ls']],
+  [['-n', 'job-5', '--', 'ls']],
+  [['5', '--', 'ls']],
+  [['job\u2013ttl', '--', 'ls', '\u2013l']],
   [['-w', '5', 'm', '--', 'ls']],
   [['--slots', '3', 'minutes', '--', 'ls']],
   [['-w', '5', 'job', '--', 'sleep', '5', 'minutes']],
