@@ -36,19 +36,21 @@ import {
 import { freezeFindings, freezesCheck } from './freezes.ts';
 import { listFindings, listsCheck } from './list-findings.ts';
 import { masterCheckNames, masterFindings } from './master-findings.ts';
+import { isWaitedFor } from './restart-findings.ts';
 
 /** What the checks of the masters together, of this machine and of the configuration look at. */
 interface Seen {
   readonly facts: readonly (MasterFacts | Failed)[];
   readonly addresses: readonly MasterAddress[];
   readonly settings: CtlSettings;
+  readonly around: Circumstances;
   /** Why a run could not guard its command here; null: it could. */
   readonly whyNotKept: string | null;
 }
 
 /** By name, in the order in which they are told. */
 const setChecks: Readonly<Record<string, (seen: Seen) => Assessment>> = {
-  quorum: ({ facts }) => quorum(facts),
+  quorum: ({ facts, around }) => quorum(facts, (fact) => isWaitedFor(fact, around)),
   count: ({ addresses }) => count(addresses.length),
   hosts: ({ addresses }) => hosts(addresses),
   duplicates: ({ facts }) => duplicates(facts),
@@ -98,7 +100,8 @@ export async function doctor(call: Call): Promise<number> {
   const { masterTimeoutMs, local } = settings;
   const around = { ...marksOf(facts, settings), masterTimeoutMs, isLocal: local };
   const addresses = query.observers.map(({ address }) => address);
-  const seen: Seen = { facts, addresses, settings, whyNotKept: await processes.whyNotKept() };
+  const whyNotKept = await processes.whyNotKept();
+  const seen: Seen = { facts, addresses, settings, around, whyNotKept };
   const findings: Finding[] = [
     ...Object.entries(setChecks).map(([check, assess]) => ({
       check,

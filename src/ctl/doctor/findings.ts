@@ -73,12 +73,24 @@ export function reachable(failed: Failed | null): Assessment {
   return { grade: 'error', message, why, fix };
 }
 
-/** Whether a lock could be acquired now. */
-export function quorum(facts: readonly (MasterFacts | Failed)[]): Assessment {
-  const fitCount = facts.filter((fact) => !isFailed(fact) && fact.refusal === null).length;
+/** Whether a lock could be acquired now. `isWaitedFor`: of a master, whether its votes do not count. */
+export function quorum(
+  facts: readonly (MasterFacts | Failed)[],
+  isWaitedFor: (fact: MasterFacts) => boolean,
+): Assessment {
+  const fit = facts.filter((fact): fact is MasterFacts => !isFailed(fact) && fact.refusal === null);
+  const fitCount = fit.length;
+  const votingCount = fit.filter((fact) => !isWaitedFor(fact)).length;
   const needed = quorumOf(facts.length);
   const message = `${fitCount} of ${facts.length} masters keep locks, ${needed} are needed`;
-  if (fitCount >= needed) return ok(message);
+  if (votingCount >= needed) return ok(message);
+  if (fitCount >= needed)
+    return {
+      grade: 'warning',
+      message: `no quorum yet: ${votingCount} of ${facts.length} masters vote, ${needed} are needed`,
+      why: 'no lock can be acquired until more of them vote',
+      fix: 'see below when they do',
+    };
   return {
     grade: 'error',
     message: `no quorum: ${message}`,

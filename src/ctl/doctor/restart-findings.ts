@@ -18,6 +18,14 @@ function isEmptied(
   return uptimeMs === null || uptimeMs < restartGraceMs || oldestMarkMs - forMs > sameMomentMs;
 }
 
+/** Whether its votes do not count yet: what it may have forgotten may still be held. */
+export function isWaitedFor(facts: MasterFacts, circumstances: Circumstances): boolean {
+  const { isAppending, fsync, uptimeMs } = facts;
+  const isYoung = uptimeMs !== null && uptimeMs < circumstances.restartGraceMs;
+  const isDurable = isAppending && fsync === 'always';
+  return isEmptied(facts, circumstances) || (isYoung && !isDurable);
+}
+
 export const mark: Check = (facts, circumstances) => {
   if (!circumstances.isMarked) return ['ok', 'needs no mark: there is no restart grace'];
   if (facts.mark === null) {

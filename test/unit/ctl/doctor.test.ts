@@ -8,6 +8,7 @@ import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
 import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
 import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/findings.ts';
 import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
+import { isWaitedFor } from '../../../src/ctl/doctor/restart-findings.ts';
 import { serverVersionOf } from '../../../src/ctl/doctor/server-version.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
@@ -228,8 +229,25 @@ describe('of the set', () => {
     [[healthy, down, refusing], 'error', 'no quorum: 1 of 3 masters keep locks, 2 are needed'],
     [[healthy, healthy, down, down], 'error', 'no quorum: 2 of 4 masters keep locks, 3 are needed'],
   ])('a lock can be had, or not (%#)', (facts, grade, message) => {
-    expect(quorum(facts)).toMatchObject({ grade, message });
+    expect(quorum(facts, () => false)).toMatchObject({ grade, message });
   });
+
+  const again = { ...healthy, fsync: 'everysec', uptimeMs: 10_000 };
+  const emptied = { ...healthy, ...marked(10_000) };
+  const fresh = { ...healthy, ...marked(null), uptimeMs: 10_000 };
+  test.each([
+    [[healthy, again, healthy], 'ok', '3 of 3 masters keep locks, 2 are needed'],
+    [[healthy, again, emptied], 'warning', 'no quorum yet: 1 of 3 masters vote, 2 are needed'],
+    [[fresh, fresh, fresh], 'warning', 'no quorum yet: 0 of 3 masters vote, 2 are needed'],
+    [[healthy, again, down], 'warning', 'no quorum yet: 1 of 3 masters vote, 2 are needed'],
+    [[again, down, down], 'error', 'no quorum: 1 of 3 masters keep locks, 2 are needed'],
+  ])(
+    'a lock can be had only later, where masters do not vote yet (%#)',
+    (facts, grade, message) => {
+      const isSilent = (fact: MasterFacts) => isWaitedFor(fact, { ...around, ...grace });
+      expect(quorum(facts, isSilent)).toMatchObject({ grade, message });
+    },
+  );
 
   test.each([
     [['10.0.0.1', '10.0.0.2', '10.0.0.3'], 'ok', /each on a host of its own/],
