@@ -46,6 +46,7 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
     case 'signal':
     case 'replaced':
     case 'stopped':
+    case 'unwanted':
       return 'stopped';
     default:
       return exitCode === 0 ? 'done' : 'failed';
@@ -88,9 +89,7 @@ function endOfRun(run: PastRun): string {
       return `${kinds['max-run']}: stopped by --max-run`;
     case 'stopped':
       if (run.stoppedBy !== null) return `${kinds.stopped} by ${personLine(run.stoppedBy)}`;
-      return run.outcome === 'replaced'
-        ? 'given up for a newer run'
-        : `${kinds.stopped}, status ${run.status}`;
+      return stoppedLine(run);
     case 'lost':
       if (run.stoppedBy !== null) return `${kinds.lost}: broken by ${personLine(run.stoppedBy)}`;
       if (run.lossReason === null) return kinds.lost;
@@ -100,6 +99,12 @@ function endOfRun(run: PastRun): string {
     default:
       return kinds[kind];
   }
+}
+
+function stoppedLine({ outcome, status }: PastRun): string {
+  if (outcome === 'replaced') return 'given up for a newer run';
+  if (outcome === 'unwanted') return 'released: the process that it was held for had ended';
+  return `${kinds.stopped}, status ${status}`;
 }
 
 /** " (7 times since 2026-11-21 01:10:00)" */

@@ -63,7 +63,7 @@ export async function hold(call: Call): Promise<number> {
 const facts = {
   released: { outcome: 'ran', exitCode: 0, status: 0 },
   told: { outcome: 'signal', exitCode: null, status: 143 },
-  unwanted: { outcome: 'signal', exitCode: null, status: 129 },
+  unwanted: { outcome: 'unwanted', exitCode: null, status: 0 },
   stopped: { outcome: 'stopped', exitCode: null, status: exitCode.lost },
   lost: { outcome: 'lost', exitCode: null, status: exitCode.lost },
 } as const satisfies Record<End, object>;

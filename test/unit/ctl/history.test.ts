@@ -62,6 +62,12 @@ it.each([
     'max-run',
     `ran too long: stopped by --max-run; waited: ${held} (this run: note "v 4")`,
   ],
+  [{ outcome: 'signal', status: 130 }, 'stopped', 'told to stop, status 130'],
+  [
+    { outcome: 'unwanted', exitCode: null, status: 0 },
+    'stopped',
+    'released: the process that it was held for had ended',
+  ],
   [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],
   [
     { outcome: 'busy', heldMs: null, blocker, note: 'v 4' },
