@@ -7,6 +7,7 @@
 // command may run.
 
 import { randomBytes } from 'node:crypto';
+import { fitted } from '../cli/rows.ts';
 import { type Person, renderRequest } from '../lock/people.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { ReleaseReply } from '../lock/types.ts';
@@ -65,7 +66,7 @@ interface Target {
 }
 
 async function attempt(call: Call, name: string): Promise<Broken> {
-  const { args, settings, clock, holderRecord, tell } = call;
+  const { args, settings, clock, holderRecord, tell, columns } = call;
   const by = personOf(call);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
@@ -75,7 +76,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
   if (lock.holders.length === 0)
     return { outcome: 'free', message: 'nothing to break', removed: 0, code };
-  tell(renderLock(lock).trimEnd());
+  tell(fitted(renderLock(lock).trimEnd(), columns));
   const holder = holderMeant(lock, args.textOf('--token'));
   if ('outcome' in holder) return holder;
   const holding = holder.token === null ? undefined : holdingsByToken(reports).get(holder.token);
@@ -110,13 +111,18 @@ function holderMeant({ holders }: LockState, token: string | null): Holder | Bro
 }
 
 /** @throws UsageError where there is no terminal to ask on */
-async function isConfirmed({ args, ask }: Call, name: string, effect: string): Promise<boolean> {
+async function isConfirmed(
+  { args, ask, columns }: Call,
+  name: string,
+  effect: string,
+): Promise<boolean> {
   if (args.has('--yes')) return true;
   if (ask === null)
     throw new UsageError(
       'break: no terminal to ask on (say --yes, or name the holder by --token too)',
     );
-  const answer = await ask(`Break ${quoted(name)}? If so, ${effect} [y/N] `);
+  const question = fitted(`Break ${quoted(name)}? If so, ${effect} [y/N]`, columns);
+  const answer = await ask(`${question} `);
   return /^y(es)?$/i.test(answer.trim());
 }
 
