@@ -103,15 +103,19 @@ export class HeldLease implements Lease {
 
   async extend(): Promise<void> {
     this.#refuseIfOver();
-    const { redlock, report } = this.#parts;
+    const { redlock, clock, report } = this.#parts;
     const { lease, extendingEnded } = this.#keeper;
+    const askedAt = clock.now();
     this.#keeper.noteExtending();
     const extension = await redlock.extend(lease, extendingEnded);
     this.#keeper.noteExtending();
     this.#refuseIfOver();
     switch (extension.kind) {
-      case 'extended':
-        return this.#keeper.confirm(extension.lease);
+      case 'extended': {
+        this.#keeper.confirm(extension.lease);
+        const { extendedCount } = extension;
+        return report({ kind: 'extended', extendedCount, elapsedMs: clock.now() - askedAt });
+      }
       case 'lost':
         this.#onLost(extension.reason);
         throw this.signal.reason;
@@ -181,12 +185,13 @@ export class HeldLease implements Lease {
     const { releasedCount, isConfirmed, missing, failures } = released;
     const loss = lossAtRelease(released, this.#leftMs);
     if (loss === 'taken' && !this.signal.aborted) this.#lateLoss = lostError(this.resources, loss);
-    if (isConfirmed) report({ kind: 'released', releasedCount, keepMs: 0 });
-    else {
+    const isReleased = isConfirmed && missing === null && !hasRunOut;
+    if (isReleased) report({ kind: 'released', releasedCount, keepMs: 0 });
+    if (!isConfirmed) {
       const remainingMs = this.#keeper.standsForMs(0);
       report({ kind: 'release-unconfirmed', failures, remainingMs });
     }
     onOver();
-    return isConfirmed && missing === null && !hasRunOut;
+    return isReleased;
   }
 }
