@@ -61,6 +61,18 @@ describe('a screen', () => {
     expect(lines.at(-1)).toMatch(/^q quits/);
   });
 
+  it.each([
+    [0, 'no locks'],
+    [1, 'no locks'],
+    [2, 'no quorum: too few masters answer'],
+    [3, 'no quorum: too few masters answer'],
+  ])('with %i silent masters of three, and no lock: %s', (count, says) => {
+    const silent = { answer: { message: 'connection refused' } };
+    const answers = masters.map((one, at) => (at < count ? { ...one, ...silent } : one));
+    const lines = renderDashboard({ ...dashboard([]), masters: answers }, 80, 24);
+    expect(lines.map(({ text }) => text)).toContain(says);
+  });
+
   it('says which are shown, and how to see the others', () => {
     const textsAt = (offset: number) =>
       renderDashboard(dashboard(many, 10_000, offset), 300, 24).map(({ text }) => text);
