@@ -9,6 +9,8 @@ import {
   busyLine,
   failuresLine,
   holderLine,
+  noQuorumLine,
+  otherSlots,
   personLine,
   roughly,
   supersededLine,
@@ -16,24 +18,29 @@ import {
   whichOf,
 } from '../text/lines.ts';
 
-/**
- * The line about an end that the exit code alone leaves unclear; null: the exit code is enough.
- * `canWait`: the run was not told to try only once.
- */
-export function endingLine(
-  names: readonly string[],
-  command: readonly string[],
-  finished: Finished,
-  canWait = true,
-): string | null {
+/** What a run was asked for. */
+export interface Asked {
+  readonly names: readonly string[];
+  readonly command: readonly string[];
+  /** The longest wait, in ms; 0: it tries only once; null: for ever, or limited by attempts. */
+  readonly waitMs: number | null;
+  /** null: --slots was not given. */
+  readonly slotCount: number | null;
+}
+
+/** The line about an end that the exit code alone leaves unclear; null: the exit code is enough. */
+export function endingLine(asked: Asked, finished: Finished): string | null {
+  const { names, command } = asked;
   const { result, unconfirmedMs } = finished;
   const which = whichOf(names);
   const { cause, childExit } = result;
   switch (cause.kind) {
     case 'not-acquired':
-      return notAcquiredLine(which, cause.acquisition, canWait);
+      return notAcquiredLine(which, cause.acquisition, asked);
     case 'lost': {
-      const since = unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`;
+      const isLate = cause.reason === 'unreachable' || cause.reason === 'suspended';
+      const hasSince = isLate && unconfirmedMs !== null;
+      const since = hasSince ? `, last confirmed ${roughly(unconfirmedMs)} before` : '';
       return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(result)}`;
     }
     case 'replaced': {
@@ -76,7 +83,11 @@ function adviceOn(file: string, names: readonly string[]): string {
   return `check the name and PATH${path ? `; ${quoted(path)} was taken for NAME` : ''}`;
 }
 
-function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boolean): string | null {
+function notAcquiredLine(
+  which: string,
+  acquisition: NotAcquired,
+  { waitMs, slotCount }: Asked,
+): string | null {
   switch (acquisition.kind) {
     case 'nested': {
       const why = 'held by an enclosing run, which cannot end while this one waits';
@@ -96,12 +107,14 @@ function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boole
         const queue = `${queuedCount} waiting already; ${held}`;
         return busyLine(which, queue, 'try later, or raise --max-waiters');
       }
-      const longer = canWait ? 'wait longer with -w' : 'wait with -w';
-      const advice = parseFreeze(holder) ? 'redlockctl thaw ends it' : longer;
-      return busyLine(which, held, advice);
+      const longer = waitMs === 0 ? 'wait with -w' : 'wait longer with -w';
+      const wait = otherSlots(holder, slotCount) ?? longer;
+      return busyLine(which, held, parseFreeze(holder) ? 'redlockctl thaw ends it' : wait);
     }
-    case 'unreachable':
-      return `no quorum: ${which}: ${failuresLine(acquisition.failures)}`;
+    case 'unreachable': {
+      const failures = failuresLine(acquisition.failures);
+      return noQuorumLine(which, failures, acquisition.gaveUpAfterMs, 'giveUpAfter');
+    }
     case 'too-slow': {
       const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
       return `no quorum: ${which}: ${why} (raise --ttl)`;

@@ -4,18 +4,14 @@
 
 import type { Finished, RunEvent } from '../run/ports.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
-import { failuresLine, heldByLine } from '../text/lines.ts';
-import { endingLine } from './ending-line.ts';
+import { failuresLine, heldByLine, otherSlots } from '../text/lines.ts';
+import { type Asked, endingLine } from './ending-line.ts';
 import { type Level, level } from './journal.ts';
 import { eventLine, type WaitEvent, warningOf } from './run-lines.ts';
 import type { Output } from './stderr.ts';
 import { WaitNotice } from './wait-notice.ts';
 
-export interface ReporterSettings {
-  readonly names: readonly string[];
-  readonly command: readonly string[];
-  /** The longest wait, in ms; null: for ever, or bounded by the number of attempts. */
-  readonly waitMs: number | null;
+export interface ReporterSettings extends Asked {
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   /** json: the same lines at the same moments, each as one object with the facts of the event. */
   readonly logFormat: 'text' | 'json';
@@ -85,17 +81,16 @@ export class Reporter {
 
   finished(finished: Finished): void {
     this.#notice.end();
-    const { names, command, verbosity } = this.#settings;
     const { cause } = finished.result;
     const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
-    const line = endingLine(names, command, finished, this.#settings.waitMs !== 0);
-    if (line === null || (isBusy && verbosity === 'quiet')) return;
+    const line = endingLine(this.#settings, finished);
+    if (line === null || (isBusy && this.#settings.verbosity === 'quiet')) return;
     // A run that was refused is no error: its exit code says so.
     this.#say(isBusy ? 'warning' : 'error', 'finished', line, finished);
   }
 
   #waiting(event: WaitEvent): void {
-    const { verbosity, waitMs } = this.#settings;
+    const { verbosity, waitMs, slotCount } = this.#settings;
     // A run that does not wait may have to repeat an attempt.
     if (verbosity === 'quiet' || waitMs === 0) return;
     this.#waitEvent = event;
@@ -103,7 +98,10 @@ export class Reporter {
     const isUrgent = verbosity === 'verbose' || event.kind === 'waiting' || hasRestarted(event);
     const printAfterMs = isUrgent ? 0 : patientMs;
     const key = this.#keyOf(event);
-    this.#notice.update({ key, position, printAfterMs, why: whyOf(event) }, event.waitedMs);
+    this.#notice.update(
+      { key, position, printAfterMs, why: whyOf(event, slotCount) },
+      event.waitedMs,
+    );
   }
 
   #waitLine(line: string, facts: object, paint: (line: string) => string): void {
@@ -143,10 +141,12 @@ export class Reporter {
   }
 }
 
-function whyOf(event: WaitEvent): (nowMs: number) => string {
+function whyOf(event: WaitEvent, slotCount: number | null): (nowMs: number) => string {
   if (event.kind === 'no-quorum') return () => `no quorum: ${failuresLine(event.failures)}`;
   const { holder, remainingMs, holderCount } = event;
-  return (nowMs) => heldByLine(holder, remainingMs, holderCount, nowMs);
+  const other = otherSlots(holder, slotCount);
+  const behind = other === null ? '' : ` (${other})`;
+  return (nowMs) => heldByLine(holder, remainingMs, holderCount, nowMs) + behind;
 }
 
 /** Waiting for masters that have restarted is told early: users do not expect it. */

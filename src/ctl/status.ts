@@ -6,9 +6,10 @@
 import stringWidth from 'string-width';
 import { fittedLines, toned } from '../cli/rows.ts';
 import { WaitNotice } from '../cli/wait-notice.ts';
+import { gaveUpAfter } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import { busyLine, waitedOn } from '../text/lines.ts';
+import { busyLine, noQuorumLine, waitedOn } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import type { LockState, State } from './lock-state.ts';
 import { describe, headlineOf, lockLines, together } from './lock-text.ts';
@@ -116,7 +117,8 @@ export async function waitUntilFree(call: Call): Promise<number> {
       notice.end();
       query.close();
       if (args.has('--json')) print(jsonLine({ waitedMs: Math.round(waitedMs), lock }));
-      if (code !== exitCode.ok && !aborted.aborted) tell(complaintAbout(lock));
+      const gaveUpAfterMs = gaveUpAfter(settings, waitedMs);
+      if (code !== exitCode.ok && !aborted.aborted) tell(complaintAbout(lock, gaveUpAfterMs));
       return code;
     }
     notice.update(
@@ -145,14 +147,14 @@ function whyOf(lock: LockState, nowMs: number): string {
   return `held by ${waitedOn({ host, pid, user, since, label }, nowMs)}`;
 }
 
-function complaintAbout(lock: LockState): string {
+function complaintAbout(lock: LockState, gaveUpAfterMs: number | null): string {
   switch (codeOf[lock.state]) {
     case exitCode.busy:
       return busyLine(quoted(lock.name), headlineOf(lock), 'wait longer with -w');
     case exitCode.config:
       return `masters: ${failuresOf(lock)}`;
     default:
-      return `no quorum: ${quoted(lock.name)}: ${failuresOf(lock)}`;
+      return noQuorumLine(quoted(lock.name), failuresOf(lock), gaveUpAfterMs, 'giveUpAfter');
   }
 }
 

@@ -11,6 +11,7 @@ import {
   busyLine,
   failuresLine,
   holderLine,
+  noQuorumLine,
   roughly,
   supersededLine,
   whichOf,
@@ -104,8 +105,9 @@ export function notAcquiredError(
       );
     }
     case 'unreachable': {
-      const { failures } = acquisition;
-      const message = `no quorum: ${which}: ${failuresLine(failures)}`;
+      const { failures, gaveUpAfterMs } = acquisition;
+      const why = failuresLine(failures);
+      const message = noQuorumLine(which, why, gaveUpAfterMs, 'giveUpAfterMs');
       return new RedlockError('unreachable', message, { failures });
     }
     case 'too-slow': {

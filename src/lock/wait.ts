@@ -26,7 +26,12 @@ export type Acquisition =
       /** So many waiters were in the queue already, and no more were wanted. Absent: not that. */
       readonly queuedCount?: number;
     }
-  | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
+  /** `gaveUpAfterMs`: so long no quorum answered, and the wait was not over; null: not that. */
+  | {
+      readonly kind: 'unreachable';
+      readonly failures: readonly MasterFailure[];
+      readonly gaveUpAfterMs: number | null;
+    }
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
   /** The servers say that the list of masters or the credentials are wrong: waiting cannot help. */
   | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] }
@@ -150,7 +155,7 @@ class Wait {
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
-        if (this.#isOver(attempt)) return this.#leave(resultOf(attempt, redlock.masterCount));
+        if (this.#isOver(attempt)) return this.#leave(this.#resultOf(attempt));
         const crowded = this.#crowded(attempt);
         if (crowded) return this.#leave(crowded);
         await this.#goOn(attempt);
@@ -268,6 +273,26 @@ class Wait {
     );
   }
 
+  #resultOf(attempt: Failure): NotAcquired {
+    const { redlock, clock } = this.#parts;
+    if (isMisconfigured(attempt, redlock.masterCount))
+      return { kind: 'misconfigured', failures: failuresOf(attempt) };
+    switch (attempt.kind) {
+      case 'busy': {
+        if (attempt.supersededBy !== null) return { kind: 'superseded', by: attempt.supersededBy };
+        const { holder, holderCount, freeInMs } = attempt;
+        return { kind: 'busy', holder, holderCount, freeInMs };
+      }
+      case 'too-slow':
+        return attempt;
+      default: {
+        const waitedMs = clock.now() - this.#beganAt;
+        const gaveUpAfterMs = this.#limits.retries ? null : gaveUpAfter(this.#limits, waitedMs);
+        return { kind: 'unreachable', failures: attempt.failures, gaveUpAfterMs };
+      }
+    }
+  }
+
   /** Leaves the queue for those behind us, if we are in it, and a line in the history. */
   #leave(acquisition: NotAcquired): NotAcquired {
     const { redlock, lineOf } = this.#parts;
@@ -279,18 +304,11 @@ class Wait {
   }
 }
 
-function resultOf(attempt: Failure, masterCount: number): NotAcquired {
-  if (isMisconfigured(attempt, masterCount))
-    return { kind: 'misconfigured', failures: failuresOf(attempt) };
-  switch (attempt.kind) {
-    case 'busy': {
-      if (attempt.supersededBy !== null) return { kind: 'superseded', by: attempt.supersededBy };
-      const { holder, holderCount, freeInMs } = attempt;
-      return { kind: 'busy', holder, holderCount, freeInMs };
-    }
-    case 'too-slow':
-      return attempt;
-    default:
-      return { kind: 'unreachable', failures: attempt.failures };
-  }
+/** How long a wait without a quorum went on until giveUpAfter ended it; null: its own end did. */
+export function gaveUpAfter(
+  { waitMs, giveUpAfterMs }: Pick<WaitLimits, 'waitMs' | 'giveUpAfterMs'>,
+  waitedMs: number,
+): number | null {
+  const isOver = waitMs !== null && waitedMs >= waitMs;
+  return isOver || waitedMs < giveUpAfterMs ? null : giveUpAfterMs;
 }

@@ -17,7 +17,7 @@ import {
   type Sharing,
 } from '../lock/types.ts';
 import { parseValue, sharingIn } from '../lock/value.ts';
-import type { Acquisition, WaitLimits } from '../lock/wait.ts';
+import { type Acquisition, gaveUpAfter, type WaitLimits } from '../lock/wait.ts';
 import { failed, isFailed } from './errors.ts';
 import type { LockObserver } from './observer.ts';
 import type { LockSnapshot } from './snapshot.ts';
@@ -90,7 +90,10 @@ export class EnclosingLock implements HeldLock {
       if (look.kind === 'lost') return { kind: 'enclosing-lost' };
       const failures = look.kind === 'held' ? [late] : look.failures;
       const waitedMs = now - beganAt;
-      if (waitedMs >= patienceMs) return { kind: 'unreachable', failures };
+      if (waitedMs >= patienceMs) {
+        const gaveUpAfterMs = gaveUpAfter(limits, waitedMs);
+        return { kind: 'unreachable', failures, gaveUpAfterMs };
+      }
       this.#report({ kind: 'no-quorum', failures, waitedMs });
       await this.#clock.sleep(againMs, aborted);
     }

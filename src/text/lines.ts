@@ -110,9 +110,34 @@ export function modeLine(mode: string): string {
   return kind === 'shared' ? 'held by shared holders' : `held on slots, ${slotCount} in all`;
 }
 
+/**
+ * What a lock on another number of slots than ours tells; null: it is not held so. `slotCount`: the
+ * number that we ask for; null: none.
+ */
+export function otherSlots(mode: string, slotCount: number | null): string | null {
+  const [, theirs] = /^slots (\d+)$/.exec(mode) ?? [];
+  if (theirs === undefined || slotCount === null || Number(theirs) === slotCount) return null;
+  return `with --slots ${theirs}, not ${slotCount}: use one number for all runs`;
+}
+
 /** The line of exit status 75, held by someone else. `why`: what holds it; null: no advice. */
 export function busyLine(which: string, why: string, advice: string | null): string {
   return `busy: ${which}: ${why}${advice === null ? '' : ` (${advice})`}`;
+}
+
+/**
+ * The line of exit status 69, too few masters answered. `failures`: why, as a line;
+ * `gaveUpAfterMs`: no quorum answered for so long, and the wait would have gone on; `key`: the
+ * setting that says so.
+ */
+export function noQuorumLine(
+  which: string,
+  failures: string,
+  gaveUpAfterMs: number | null,
+  key: string,
+): string {
+  const gaveUp = gaveUpAfterMs === null ? '' : `gave up after ${roughly(gaveUpAfterMs)} (${key}): `;
+  return `no quorum: ${which}: ${gaveUp}${failures}`;
 }
 
 /** The line for a wait that a newer waiter has ended; `by`: the id of that waiter. */

@@ -81,6 +81,11 @@ test('a majority down from the start: 69 in seconds, and no key is left', async 
       expect.stringMatching(/^redlock-run: no quorum: "gone": .*connection refused/),
     ]);
   }
+  expect(results.map(({ stderr }) => / gave up after (\S+) /.exec(stderr)?.[1])).toEqual([
+    '1s',
+    undefined,
+    undefined,
+  ]);
   await untilNothingIsLeft(masters);
 });
 

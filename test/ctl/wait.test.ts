@@ -71,7 +71,10 @@ test('69 when no quorum answers for all of --wait, and 0 when it does again', as
   for (const master of masters.slice(1)) await master.kill();
   const { code, stderr } = await answerOf(masters, ['wait', 'deploy', '-w', '700ms']);
   expect(code).toBe(69);
-  expect(stderr).toMatch(/^redlockctl: no quorum: "deploy": .*connection refused/m);
+  expect(stderr).toMatch(/^redlockctl: no quorum: "deploy": (?!gave up).*connection refused/m);
+  const env = { REDLOCK_GIVE_UP_AFTER: '700ms' };
+  const givenUp = await answerOf(masters, ['wait', 'deploy'], { env });
+  expect(givenUp.stderr).toMatch(/^redlockctl: no quorum: "deploy": gave up after 700ms \(/m);
   const run = startCtl(masters, ['wait', 'deploy']);
   await run.says('stderr', /waiting \d+s for "deploy": no quorum: /);
   for (const master of masters.slice(1)) await master.restart();

@@ -19,7 +19,7 @@ import { MastersWatch } from '../../redis/masters-watch.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
 import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
-import { busyLine, failuresLine, holderLine } from '../../text/lines.ts';
+import { busyLine, failuresLine, holderLine, noQuorumLine } from '../../text/lines.ts';
 import { renderDuration } from '../../text/time.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
@@ -168,11 +168,12 @@ export function failed(
     case 'aborted':
       return settings.conflictExitCode;
     case 'misconfigured':
+      tell(`masters: ${failuresLine(acquisition.failures)}`);
+      return exitCode.config;
     case 'unreachable': {
-      const why = failuresLine(acquisition.failures);
-      const isUnknown = acquisition.kind === 'unreachable';
-      tell(isUnknown ? `no quorum: ${quoted(name)}: ${why}` : `masters: ${why}`);
-      return isUnknown ? exitCode.unreachable : exitCode.config;
+      const failures = failuresLine(acquisition.failures);
+      tell(noQuorumLine(quoted(name), failures, acquisition.gaveUpAfterMs, 'giveUpAfter'));
+      return exitCode.unreachable;
     }
     default:
       tell(`no quorum: ${quoted(name)}: granted too late to be of use`);

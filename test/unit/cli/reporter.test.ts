@@ -16,7 +16,15 @@ function reporterFor(
 ) {
   const lines: string[] = [];
   const reporter = new Reporter(
-    { names: ['job'], command: ['cmd'], waitMs: null, verbosity, logFormat, traceId: null },
+    {
+      names: ['job'],
+      command: ['cmd'],
+      waitMs: null,
+      slotCount: 3,
+      verbosity,
+      logFormat,
+      traceId: null,
+    },
     { ...terminal, write: (text) => lines.push(text) },
     false,
     {},
@@ -118,6 +126,16 @@ describe('a wait', () => {
   });
 });
 
+test('a wait for another number of slots says so', () => {
+  const { reporter, lines } = reporterFor();
+  reporter.event({ ...waiting(0), holder: 'slots 2' } as RunEvent);
+  reporter.event({ ...waiting(9_000), holder: 'slots 2' } as RunEvent);
+  expect(lines).toEqual([
+    'redlock-run: waiting 9s for "job": held on slots, 2 in all ' +
+      '(with --slots 2, not 3: use one number for all runs)\n',
+  ]);
+});
+
 describe('what is printed without -v', () => {
   const unreleased: RunEvent = { kind: 'release-unconfirmed', failures, remainingMs: 4_000 };
   test.each<[boolean, Verbosity, number]>([
@@ -152,7 +170,7 @@ describe('the end', () => {
   };
   const unreachable: StopReason = {
     kind: 'not-acquired',
-    acquisition: { kind: 'unreachable', failures },
+    acquisition: { kind: 'unreachable', failures, gaveUpAfterMs: null },
   };
   const lost: StopReason = { kind: 'lost', reason: 'expired' };
   test.each<[string, StopReason, Verbosity, number]>([

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { commandLine, endingLine } from '../../../src/cli/ending-line.ts';
 import { eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
+import type { NotAcquired } from '../../../src/lock/wait.ts';
 import type { RunEvent } from '../../../src/run/ports.ts';
 import type { ChildExit, RunResult, StopReason } from '../../../src/run/run-result.ts';
 import { failuresLine, heldByLine, holderLine, roughly } from '../../../src/text/lines.ts';
@@ -164,108 +165,113 @@ test.each(events)('$kind', (event, line) => {
   expect(eventLine(['job'], event)).toBe(line);
 });
 
-describe('the end', () => {
-  const lineOf = (cause: StopReason, childExit: ChildExit | null = null, isKilled = false) =>
-    endingLine(['job'], ['cmd'], {
+const lineOf = (cause: StopReason, childExit: ChildExit | null = null, isKilled = false) =>
+  endingLine(
+    { names: ['job'], command: ['cmd'], waitMs: null, slotCount: 3 },
+    {
       result: { cause, childExit, isKilled } satisfies RunResult,
       waitMs: 0,
       runMs: null,
       extensionCount: 0,
       fence: null,
-      unconfirmedMs: null,
-    });
-  const refused = (
-    acquisition: Extract<StopReason, { kind: 'not-acquired' }>['acquisition'],
-  ): StopReason => ({
-    kind: 'not-acquired',
-    acquisition,
-  });
-  const died: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
+      unconfirmedMs: cause.kind === 'lost' ? 9_700 : null,
+    },
+  );
+const refused = (acquisition: NotAcquired): StopReason => ({ kind: 'not-acquired', acquisition });
+const died: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
 
-  test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
-    ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
-    ['of a signal', { kind: 'child' }, died, false, null],
-    ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],
-    ['given up', refused({ kind: 'aborted' }), null, false, null],
-    [
-      'busy',
-      refused({ kind: 'busy', holder: '0af3', holderCount: 1, freeInMs: 500 }),
-      null,
-      false,
-      'busy: "job": held by another program (value 0af3); lease ends in 500ms unless ' +
-        'extended (wait longer with -w)',
-    ],
-    [
-      'busy, where masters disagree',
-      refused({ kind: 'busy', holder: '0af3', holderCount: 2, freeInMs: null }),
-      null,
-      false,
-      'busy: "job": masters show 2 holders, on some it is held by another program (value ' +
-        '0af3); not all of this expires by itself (wait longer with -w)',
-    ],
-    [
-      'no quorum',
-      refused({ kind: 'unreachable', failures }),
-      null,
-      false,
-      `no quorum: "job": ${failuresLine(failures)}`,
-    ],
-    [
-      'too slow',
-      refused({ kind: 'too-slow', elapsedMs: 4_000 }),
-      null,
-      false,
-      'no quorum: "job": the masters took 4s, too long for this ttl (raise --ttl)',
-    ],
-    [
-      'misconfigured',
-      refused({ kind: 'misconfigured', failures }),
-      null,
-      false,
-      `masters: ${failuresLine(failures)}`,
-    ],
-    [
-      'lost, stopped',
-      lost,
-      { kind: 'exited', code: 0 },
-      false,
-      'lost: "job": taken: masters show the value of another client; the command was ' +
-        'stopped: exit code 0',
-    ],
-    [
-      'lost, killed',
-      { kind: 'lost', reason: 'unreachable' },
-      died,
-      true,
-      'lost: "job": unreachable: no quorum extended it in time; the command was killed: ' +
-        'died of SIGKILL',
-    ],
-    [
-      'lost, obeyed after SIGKILL had been sent to what it had started',
-      { kind: 'lost', reason: 'suspended' },
-      { kind: 'signaled', signal: 'SIGTERM' },
-      true,
-      'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
-        '(stopped, asleep, starved); the command was stopped: died of SIGTERM',
-    ],
-    [
-      'lost before the start',
-      { kind: 'lost', reason: 'suspended' },
-      { kind: 'never-started', reason: 'suspended' },
-      false,
-      'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
-        '(stopped, asleep, starved); the command was not started',
-    ],
-    [
-      'too long',
-      { kind: 'max-run' },
-      died,
-      true,
-      'max-run: "job": the command ran too long and was killed (raise --max-run)',
-    ],
-  ])('%s', (_title, cause, childExit, isKilled, line) => {
-    expect(lineOf(cause, childExit, isKilled)).toBe(line);
-  });
+test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
+  ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
+  ['of a signal', { kind: 'child' }, died, false, null],
+  ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],
+  ['given up', refused({ kind: 'aborted' }), null, false, null],
+  [
+    'lost, stopped',
+    lost,
+    { kind: 'exited', code: 0 },
+    false,
+    'lost: "job": taken: masters show the value of another client; the command was ' +
+      'stopped: exit code 0',
+  ],
+  [
+    'lost, killed',
+    { kind: 'lost', reason: 'unreachable' },
+    died,
+    true,
+    'lost: "job": unreachable: no quorum extended it in time, last confirmed 9.7s before; the ' +
+      'command was killed: died of SIGKILL',
+  ],
+  [
+    'lost, obeyed after SIGKILL had been sent to what it had started',
+    { kind: 'lost', reason: 'suspended' },
+    { kind: 'signaled', signal: 'SIGTERM' },
+    true,
+    'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
+      '(stopped, asleep, starved), last confirmed 9.7s before; the command was stopped: died of ' +
+      'SIGTERM',
+  ],
+  [
+    'lost before the start',
+    { kind: 'lost', reason: 'suspended' },
+    { kind: 'never-started', reason: 'suspended' },
+    false,
+    'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
+      '(stopped, asleep, starved), last confirmed 9.7s before; the command was not started',
+  ],
+  [
+    'too long',
+    { kind: 'max-run' },
+    died,
+    true,
+    'max-run: "job": the command ran too long and was killed (raise --max-run)',
+  ],
+])('the end: %s', (_title, cause, childExit, isKilled, line) => {
+  expect(lineOf(cause, childExit, isKilled)).toBe(line);
+});
+
+test.each<[string, NotAcquired, string]>([
+  [
+    'busy',
+    { kind: 'busy', holder: '0af3', holderCount: 1, freeInMs: 500 },
+    'busy: "job": held by another program (value 0af3); lease ends in 500ms unless ' +
+      'extended (wait longer with -w)',
+  ],
+  [
+    'busy, where masters disagree',
+    { kind: 'busy', holder: '0af3', holderCount: 2, freeInMs: null },
+    'busy: "job": masters show 2 holders, on some it is held by another program (value ' +
+      '0af3); not all of this expires by itself (wait longer with -w)',
+  ],
+  [
+    'busy with so many slots',
+    { kind: 'busy', holder: 'slots 3', holderCount: 1, freeInMs: 500 },
+    'busy: "job": held on slots, 3 in all; lease ends in 500ms unless extended ' +
+      '(wait longer with -w)',
+  ],
+  [
+    'busy with another number of slots',
+    { kind: 'busy', holder: 'slots 2', holderCount: 1, freeInMs: 500 },
+    'busy: "job": held on slots, 2 in all; lease ends in 500ms unless extended ' +
+      '(with --slots 2, not 3: use one number for all runs)',
+  ],
+  [
+    'no quorum for all of the wait',
+    { kind: 'unreachable', failures, gaveUpAfterMs: null },
+    `no quorum: "job": ${failuresLine(failures)}`,
+  ],
+  [
+    'no quorum, and no more waiting for one',
+    { kind: 'unreachable', failures, gaveUpAfterMs: 10_000 },
+    `no quorum: "job": gave up after 10s (giveUpAfter): ${failuresLine(failures)}`,
+  ],
+  [
+    'too slow',
+    { kind: 'too-slow', elapsedMs: 4_000 },
+    'no quorum: "job": the masters took 4s, too long for this ttl (raise --ttl)',
+  ],
+  ['misconfigured', { kind: 'misconfigured', failures }, `masters: ${failuresLine(failures)}`],
+])('the end without the lock: %s', (_title, acquisition, line) => {
+  expect(lineOf(refused(acquisition))).toBe(line);
 });
 
 test('a command that cannot be started is named', () => {

@@ -106,7 +106,7 @@ it('gives up what gets ready when the wait is aborted, and releases the lock', a
 });
 
 it('tells of a wait that ended without the lock as it is', async () => {
-  const unreachable: Acquisition = { kind: 'unreachable', failures: [] };
+  const unreachable: Acquisition = { kind: 'unreachable', failures: [], gaveUpAfterMs: null };
   const { log, result } = setUp({ wait: async () => unreachable });
   expect(await result).toBe(unreachable);
   expect(log).toEqual([]);

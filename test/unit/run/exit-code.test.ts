@@ -11,6 +11,7 @@ const statusOf = (cause: StopReason, childExit: ChildExit | null = null) =>
 const child = { kind: 'child' } as const;
 const zero = { kind: 'exited', code: 0 } as const;
 const refused = (acquisition: NotAcquired): StopReason => ({ kind: 'not-acquired', acquisition });
+const unreachable = { kind: 'unreachable', failures: [], gaveUpAfterMs: null } as const;
 const killed = (signal: Signal): ChildExit => ({ kind: 'signaled', signal });
 
 test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
@@ -50,7 +51,7 @@ test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
     conflict,
     null,
   ],
-  ['no quorum', refused({ kind: 'unreachable', failures: [] }), null, 69, null],
+  ['no quorum', refused(unreachable), null, 69, null],
   ['too slow', refused({ kind: 'too-slow', elapsedMs: 1 }), null, 69, null],
   ['misconfigured', refused({ kind: 'misconfigured', failures: [] }), null, 78, null],
 ])('%s', (_title, cause, childExit, code, signal) => {
@@ -60,7 +61,7 @@ test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
 test('an outage never looks like contention, whatever -E says', () => {
   for (const code of [0, 69, 75, 255]) {
     const result = {
-      cause: refused({ kind: 'unreachable', failures: [] }),
+      cause: refused(unreachable),
       childExit: null,
       isKilled: false,
     };

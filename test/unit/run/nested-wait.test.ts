@@ -8,7 +8,7 @@ const record = JSON.stringify({ host: 'h', pid: 1, user: 'u', since: 's', label:
 const busyBy = (token: string) =>
   ({ kind: 'busy', holder: `${token} ${record}`, holderCount: 1, freeInMs: 1 }) as Acquisition;
 const free = { kind: 'acquired' } as Acquisition;
-const unreachable = { kind: 'unreachable', failures: [] } as Acquisition;
+const unreachable: Acquisition = { kind: 'unreachable', failures: [], gaveUpAfterMs: null };
 const inside = { REDLOCK_HELD: 'a', REDLOCK_HELD_LEASES: 'T1:7:30000' };
 const waiting = { waitMs: 5_000, retries: null };
 const once = { waitMs: 0, retries: null };
