@@ -10,6 +10,7 @@ import {
   failuresLine,
   holderLine,
   noQuorumLine,
+  oneOf,
   otherSlots,
   personLine,
   roughly,
@@ -86,7 +87,7 @@ function adviceOn(file: string, names: readonly string[]): string {
 function notAcquiredLine(
   which: string,
   acquisition: NotAcquired,
-  { waitMs, slotCount }: Asked,
+  { names, waitMs, slotCount }: Asked,
 ): string | null {
   switch (acquisition.kind) {
     case 'nested': {
@@ -105,11 +106,11 @@ function notAcquiredLine(
       const held = holderLine(holder, freeInMs, holderCount);
       if (queuedCount !== undefined) {
         const queue = `${queuedCount} waiting already; ${held}`;
-        return busyLine(which, queue, 'try later, or raise --max-waiters');
+        return busyLine(oneOf(names), queue, 'try later, or raise --max-waiters');
       }
       const longer = waitMs === 0 ? 'wait with -w' : 'wait longer with -w';
       const wait = otherSlots(holder, slotCount) ?? longer;
-      return busyLine(which, held, parseFreeze(holder) ? 'redlockctl thaw ends it' : wait);
+      return busyLine(oneOf(names), held, parseFreeze(holder) ? 'redlockctl thaw ends it' : wait);
     }
     case 'unreachable': {
       const failures = failuresLine(acquisition.failures);

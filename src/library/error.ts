@@ -12,6 +12,7 @@ import {
   failuresLine,
   holderLine,
   noQuorumLine,
+  oneOf,
   roughly,
   supersededLine,
   whichOf,
@@ -100,7 +101,7 @@ export function notAcquiredError(
       const { holder, freeInMs, holderCount } = acquisition;
       return new RedlockError(
         'busy',
-        busyLine(which, holderLine(holder, freeInMs, holderCount), 'raise waitMs'),
+        busyLine(oneOf(resources), holderLine(holder, freeInMs, holderCount), 'raise waitMs'),
         { holder, freeInMs },
       );
     }

@@ -174,6 +174,11 @@ export function whichOf(names: readonly string[]): string {
   return names.map((name) => quoted(name)).join(' ');
 }
 
+/** The same where it is not known which of them is meant: `one of "a" "b"`. */
+export function oneOf(names: readonly string[]): string {
+  return names.length > 1 ? `one of ${whichOf(names)}` : whichOf(names);
+}
+
 /** What is known of a wait for a lock. */
 export interface WaitFacts {
   readonly names: readonly string[];
