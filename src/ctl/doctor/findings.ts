@@ -89,7 +89,7 @@ export function quorum(
       grade: 'warning',
       message: `no quorum yet: ${votingCount} of ${facts.length} masters vote, ${needed} are needed`,
       why: 'no lock can be acquired until more of them vote',
-      fix: 'see below when they do',
+      fix: 'wait for as long as the lines of these masters say',
     };
   return {
     grade: 'error',
