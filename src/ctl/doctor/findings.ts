@@ -73,7 +73,7 @@ export function reachable(failed: Failed | null): Assessment {
   return { grade: 'error', message, why, fix };
 }
 
-/** Whether a lock could be acquired now. `isWaitedFor`: of a master, whether its votes do not count. */
+/** Whether a lock could be acquired now. `isWaitedFor`: whether a master does not vote yet. */
 export function quorum(
   facts: readonly (MasterFacts | Failed)[],
   isWaitedFor: (fact: MasterFacts) => boolean,
@@ -83,11 +83,12 @@ export function quorum(
   const votingCount = fit.filter((fact) => !isWaitedFor(fact)).length;
   const needed = quorumOf(facts.length);
   const message = `${fitCount} of ${facts.length} masters keep locks, ${needed} are needed`;
+  const votes = `${votingCount} of ${facts.length} masters vote, ${needed} are needed`;
   if (votingCount >= needed) return ok(message);
   if (fitCount >= needed)
     return {
       grade: 'warning',
-      message: `no quorum yet: ${votingCount} of ${facts.length} masters vote, ${needed} are needed`,
+      message: `no quorum yet: ${votes}`,
       why: 'no lock can be acquired until more of them vote',
       fix: 'wait for as long as the lines of these masters say',
     };
