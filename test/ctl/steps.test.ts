@@ -56,8 +56,9 @@ test('acquired, shown, checked, extended, released; held for all that time', asy
     outcome: 'held',
     validMs: expect.toSatisfy((ms) => ms > 50_000),
   });
-  for (const master of masters)
-    expect(await master.command('pttl', 'redlock:deploy')).toBeGreaterThan(50_000);
+  // The verb waits for a quorum, and not for the slowest master.
+  const left = await Promise.all(masters.map((one) => one.command('pttl', 'redlock:deploy')));
+  expect(left.filter((ms) => Number(ms) > 50_000).length).toBeGreaterThanOrEqual(2);
   expect(await ctl(masters, ['release', 'deploy', '--token', token])).toMatchObject({ code: 0 });
   expect((await run('deploy')).code).toBe(0);
 });
