@@ -96,7 +96,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   if (!isSafe) return told(call, target, await query.remove(name, value, sharing), effect);
   const record = { ...holderRecord(), label: breakLabel };
   const guarding = renderValue(randomBytes(20).toString('base64url'), record);
-  const replies = await query.replace(name, value, guarding);
+  const replies = await query.exchange(name, value, guarding);
   return told(call, target, replies, effect + keptLine(lock, holder));
 }
 

@@ -4,7 +4,7 @@
 
 import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause } from '../lock/types.ts';
-import { parseValue } from '../lock/value.ts';
+import { type HolderRecord, parseValue } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
@@ -23,11 +23,8 @@ export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' 
 /** Of the value that keeps others out after \`break --safely\`. */
 export const breakLabel = 'redlockctl break';
 
-export interface Holder {
-  /** `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
-  readonly kind: string;
-  /** What --token takes; null for a key that is no string, or a value too long for a lock. */
-  readonly token: string | null;
+/** What is shown of a holder record; null: it does not say so, or there is none. */
+export interface ShownRecord {
   readonly host: string | null;
   readonly pid: number | null;
   readonly user: string | null;
@@ -35,10 +32,17 @@ export interface Holder {
   readonly since: string | null;
   /** What --label says, else the command's base name. */
   readonly label: string | null;
-  /** What --note says; null: nothing. */
+  /** What --note says. */
   readonly note: string | null;
-  /** The page of its CI job; null: none. */
+  /** The page of its CI job. */
   readonly url: string | null;
+}
+
+export interface Holder extends ShownRecord {
+  /** `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
+  readonly kind: string;
+  /** What --token takes; null for a key that is no string, or a value too long for a lock. */
+  readonly token: string | null;
   /** The number of its slot, from 1; null: the lock has no slots. */
   readonly slot: number | null;
   /** The number of masters that show it. */
@@ -236,28 +240,21 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
   const type = view?.snapshot?.type;
   const sharing = view?.holdings.find((holding) => holding.value === value)?.sharing;
   const slot = sharing?.kind === 'slots' ? sharing.slot : null;
-  const noRecord = {
-    host: null,
-    pid: null,
-    user: null,
-    since: null,
-    label: null,
-    note: null,
-    url: null,
-    slot,
-    votes,
-    endedAt: null,
-  };
-  if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...noRecord };
+  const noRun = { slot, votes, endedAt: null };
+  if (type !== 'string')
+    return { kind: type ?? 'unknown', token: null, ...shownRecord(null), ...noRun };
   const { token: raw, record } = parseValue(value);
   const token = isCut(value) ? null : withBytesEscaped(raw);
-  if (record === null) return { kind: 'string', token, ...noRecord };
-  const { host, pid, user, since, label, note: reason = null, url = null } = record;
-  const shown = { host, pid, user, since, label, note: reason, url };
+  if (record === null) return { kind: 'string', token, ...shownRecord(null), ...noRun };
   const endings = views.flatMap(({ snapshot }) => snapshot?.endings ?? []);
   const times = endings.flatMap((one) => (one.token === raw ? [one.atMs] : []));
   const endedAt = times.length === 0 ? null : iso(median(times));
-  return { kind: 'redlock-run', token, ...shown, slot, votes, endedAt };
+  return { kind: 'redlock-run', token, ...shownRecord(record), slot, votes, endedAt };
+}
+
+export function shownRecord(record: HolderRecord | null): ShownRecord {
+  const { host = null, pid = null, user = null, since = null, label = null } = record ?? {};
+  return { host, pid, user, since, label, note: record?.note ?? null, url: record?.url ?? null };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {

@@ -176,9 +176,9 @@ export class MasterQuery {
     await this.ask((observer) => observer.publish(name, id, ''));
   }
 
-  /** Replaces exactly this value on every master that shows it, for the rest of its lease. */
-  replace(name: string, value: string, by: string): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((observer) => observer.replace(name, value, by));
+  /** Puts `by` in the place of exactly this value wherever it stands, for the rest of its lease. */
+  exchange(name: string, value: string, by: string): Promise<ReleaseReply[]> {
+    return this.ask<ReleaseReply>((observer) => observer.exchange(name, value, by));
   }
 
   /** Why the answer of each master is missing or cut off; null: it is complete. */

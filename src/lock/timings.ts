@@ -46,6 +46,11 @@ export function lockTimings({ masterTimeoutMs, ...choice }: Choice): LockTimings
   return { ...choice, masterTimeoutMs: timeoutMs, extendEveryMs };
 }
 
+/** Of a lock that redlockctl holds: there is no command to stop. May be unsafe: see dangerOf. */
+export function heldTimings(ttlMs: number, masterTimeoutMs: number): LockTimings {
+  return lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor });
+}
+
 /** `graceMs` null: a third of the ttl, 5 s at most. The result may be unsafe: see dangerOf. */
 export function runTimings(
   ttlMs: number,

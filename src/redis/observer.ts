@@ -1,5 +1,5 @@
 // One Redis server, seen without taking a lock on it: snapshots, names and histories of locks; and
-// what people do there: freeze, thaw, replace a value, publish a request. It rejects the servers
+// what people do there: freeze, thaw, exchange a value, publish a request. It rejects the servers
 // that a lock would reject (a replica, one listed twice, one that has just restarted). A reply of
 // an unexpected shape is a failure of the master. Values and names are exact to the byte, even if
 // they are no UTF-8.
@@ -207,9 +207,9 @@ export class LockObserver {
     return this.#run(toAddLine(resource, line, prefix, historyBytes), isKept);
   }
 
-  /** Replaces the value by another one, which keeps others out for the time that was left. */
-  replace(resource: string, value: string, by: string): Promise<ReleaseReply> {
-    return this.#remove(this.#calls.toReplace(resource, value, by, this.#settings.prefix));
+  /** Puts another value in its place, which keeps others out for the time that was left. */
+  exchange(resource: string, value: string, by: string): Promise<ReleaseReply> {
+    return this.#remove(this.#calls.toExchange(resource, value, by, this.#settings.prefix));
   }
 
   /** The connection; a new one after an error. */

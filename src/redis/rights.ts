@@ -24,11 +24,11 @@ const setnxScripts: readonly ScriptName[] = [
   'extend.setnx',
   'release.setnx',
   'look.setnx',
-  'replace.setnx',
+  'exchange.setnx',
 ];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time', 'zrange'];
-const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'replace', 'freeze', 'thaw'];
+const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'exchange', 'freeze', 'thaw'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';

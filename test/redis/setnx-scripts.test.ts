@@ -61,7 +61,7 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
   },
   break: (holder) => release(holder, 0),
   async replace(holder) {
-    const { kind } = removalOf(await run(calls.toReplace('k', holder, 'new', '')));
+    const { kind } = removalOf(await run(calls.toExchange('k', holder, 'new', '')));
     return kind === 'released' ? 'replaced' : kind;
   },
 };

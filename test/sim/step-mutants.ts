@@ -167,7 +167,7 @@ export const stepMutants: readonly Mutant[] = [
     'a daemon extends its lock only after it has ended',
     rarely(20, 'in-steps', 'keptForShell'),
     'ctl/steps/holder-daemon.ts',
-    '{ ...timings, killReserveMs: null },',
-    '{ ...timings, killReserveMs: null, extendEveryMs: claim.ttlMs * 1.2 },',
+    'killReserveMs: null },',
+    'killReserveMs: null, extendEveryMs: claim.ttlMs * 1.2 },',
   ),
 ];

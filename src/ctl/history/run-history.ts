@@ -14,21 +14,13 @@ import type { Person } from '../../lock/people.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { iso, median } from '../../text/time.ts';
-import { breakLabel, type LockState } from '../lock-state.ts';
+import { breakLabel, type LockState, type ShownRecord, shownRecord } from '../lock-state.ts';
 
 /** The holder for which a run was refused the lock. */
-export interface PastHolder {
+export interface PastHolder extends ShownRecord {
   /** `redlock-run`, or another program's `string`, of which `token` is the beginning. */
   readonly kind: string;
   readonly token: string;
-  readonly host: string | null;
-  readonly pid: number | null;
-  readonly user: string | null;
-  /** ISO 8601, by the holder's clock. */
-  readonly since: string | null;
-  readonly label: string | null;
-  readonly note: string | null;
-  readonly url: string | null;
 }
 
 /** Instants are ISO 8601. */
@@ -270,10 +262,6 @@ function pastRunOf(name: string, run: RunLine, takenAtMs: readonly number[]): Pa
 }
 
 function pastHolderOf({ token, record }: NonNullable<RunLine['blocker']>): PastHolder {
-  const noReason = { note: null, url: null };
-  const noRecord = { host: null, pid: null, user: null, since: null, label: null, ...noReason };
-  if (record === null) return { kind: 'string', token, ...noRecord };
-  const { host, pid, user, since, label, note: reason = null, url = null } = record;
-  const client = { host, pid, user, since, label, note: reason, url };
-  return { kind: 'redlock-run', token, ...client };
+  const kind = record === null ? 'string' : 'redlock-run';
+  return { kind, token, ...shownRecord(record) };
 }

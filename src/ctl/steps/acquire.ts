@@ -5,9 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
-import { usualDriftFactor } from '../../lock/quorum.ts';
 import { Redlock } from '../../lock/redlock.ts';
-import { dangerOf, lockTimings } from '../../lock/timings.ts';
+import { dangerOf, heldTimings } from '../../lock/timings.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
 import type { HolderRecord } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
@@ -62,8 +61,8 @@ function openOn(
   const masters = addresses.map(
     (address) => new RedisMaster(address, { ...settings, ownList }, registry, clock),
   );
-  const ofRounds = { ...settings, reserveMs: 0, driftFactor: usualDriftFactor };
-  const redlock = new Redlock(masters, clock, ofRounds, () => {});
+  const timings = heldTimings(settings.ttlMs, settings.masterTimeoutMs);
+  const redlock = new Redlock(masters, clock, timings, () => {});
   const close = () => {
     for (const master of masters) master.close();
   };
@@ -115,10 +114,7 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
  */
 export function wantedBy({ args, settings }: Call, isExtended: boolean): Wanted {
   const { ttlMs, waitMs, giveUpAfterMs, isFenced, masterTimeoutMs } = settings;
-  const danger = dangerOf(
-    lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor }),
-    isExtended,
-  );
+  const danger = dangerOf(heldTimings(ttlMs, masterTimeoutMs), isExtended);
   if (danger !== null) {
     const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
     const which = `timings: ttl ${ttl}, masterTimeout ${timeout}`;

@@ -5,8 +5,7 @@
 import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
-import { usualDriftFactor } from '../../lock/quorum.ts';
-import { lockTimings } from '../../lock/timings.ts';
+import { heldTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
@@ -93,15 +92,9 @@ async function keep(
   const stopped = new AbortController();
   let bug: unknown = null;
   const subscriptions = await redlock.subscribe(claim.resources, keeperIdOf(claim.token));
-  const timings = lockTimings({
-    ttlMs: claim.ttlMs,
-    masterTimeoutMs,
-    reserveMs: 0,
-    driftFactor: usualDriftFactor,
-  });
   const keeper = new LeaseKeeper(
     lease,
-    { ...timings, killReserveMs: null },
+    { ...heldTimings(claim.ttlMs, masterTimeoutMs), killReserveMs: null },
     {
       ...parts,
       onConfirmed: () => {},

@@ -59,8 +59,8 @@ function setnxCalls(unitMs: number): Calls {
       ],
       args: [],
     }),
-    toReplace: (resource, value, by, prefix) => ({
-      script: scripts['replace.setnx'],
+    toExchange: (resource, value, by, prefix) => ({
+      script: scripts['exchange.setnx'],
       keys: keysFor(resource, prefix),
       args: [value, by],
     }),

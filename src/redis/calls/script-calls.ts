@@ -28,8 +28,8 @@ export interface Calls {
   toRelease(undoing: Undoing, prefix: string, historyBytes: number): ScriptCall;
   /** Reads so many locks in one step. */
   toLook(resources: readonly string[], prefix: string): ScriptCall;
-  /** Replaces a value by another one, for the time that was left. */
-  toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall;
+  /** Puts another value in the place of this one, for the time that was left. */
+  toExchange(resource: string, value: string, by: string, prefix: string): ScriptCall;
 }
 
 /**
@@ -188,15 +188,15 @@ export function toAddLine(
   };
 }
 
-function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
+function toExchange(resource: string, value: string, by: string, prefix: string): ScriptCall {
   return {
-    script: scripts.replace,
+    script: scripts.exchange,
     keys: keysOf(prefix, resource).slice(0, 1),
     args: [value, by],
   };
 }
 
-export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, toLook, toReplace };
+export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, toLook, toExchange };
 
 /** The lists of the lines of these histories. */
 export function runsKeys(resources: readonly string[], prefix: string): string[] {

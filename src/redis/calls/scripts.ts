@@ -18,7 +18,7 @@ const names = [
   'act',
   'freeze',
   'thaw',
-  'replace',
+  'exchange',
   'promoted',
   'mark',
   'lists',
@@ -26,7 +26,7 @@ const names = [
   'extend.setnx',
   'release.setnx',
   'look.setnx',
-  'replace.setnx',
+  'exchange.setnx',
 ] as const;
 
 /** The name of the file, without `.lua`; `.setnx` is the older protocol. */

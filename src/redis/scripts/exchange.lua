@@ -2,7 +2,7 @@
 -- never expires is removed: there is nothing to wait for.
 --
 -- KEYS: 1 key. ARGV: 1 value, 2 what takes its place.
--- Returns 1 replaced or removed, 0 another value, -1 missing.
+-- Returns 1 exchanged or removed, 0 another value, -1 missing.
 -- Atomic: the key could expire and be taken between the comparison and the SET.
 
 local holder = redis.pcall('GET', KEYS[1])

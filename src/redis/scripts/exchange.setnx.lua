@@ -2,7 +2,7 @@
 -- is no time and never expires is removed: there is nothing to wait for.
 --
 -- KEYS: 1 key, 2 owner key. ARGV: 1 value, 2 what takes its place.
--- Returns 1 replaced or removed, 0 another holder's, -1 missing.
+-- Returns 1 exchanged or removed, 0 another holder's, -1 missing.
 -- Atomic: another program could take the key over between the comparison and the SET.
 
 local value, by = unpack(ARGV, 1, 2)
