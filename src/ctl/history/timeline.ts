@@ -194,15 +194,17 @@ function textAt(x: number, y: number, text: string, look: string): string {
 }
 
 function axis(x: number, y: number, { label, day }: Tick, bottom: number, frame: Frame): string[] {
-  // A date is wider than the room that a tick at an edge may have.
-  const mid = Math.min(Math.max(x, margin + 34), frame.width - 34);
-  const text = (textX: number, textY: number, look: string, what: string) =>
-    `<text x="${textX.toFixed(1)}" y="${textY}" text-anchor="middle" class="${look}">` +
-    `${what}</text>`;
+  const text = (textY: number, look: string, what: string) => {
+    // At an edge of the picture there may be no room for half of it.
+    const half = 4 + what.length * 3.5;
+    const mid = Math.min(Math.max(x, half), frame.width - half);
+    const place = `x="${mid.toFixed(1)}" y="${textY}" text-anchor="middle"`;
+    return `<text ${place} class="${look}">${what}</text>`;
+  };
   return [
     `<line x1="${x.toFixed(1)}" y1="${y + 4}" x2="${x.toFixed(1)}" y2="${bottom}" class="line"/>`,
-    text(label.length > 8 ? mid : x, y, 'faint tick', label),
-    ...(day === null ? [] : [text(mid, y - 14, 'tick', day)]),
+    text(y, 'faint tick', label),
+    ...(day === null ? [] : [text(y - 14, 'tick', day)]),
   ];
 }
 

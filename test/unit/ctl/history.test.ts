@@ -117,6 +117,30 @@ describe('ticks', () => {
   });
 });
 
+it.each(['wide', 'narrow'] as const)(
+  'the times at the edges of a %s picture are whole',
+  (frame) => {
+    const at = ['2026-11-21T01:00:00Z', '2026-11-21T01:00:10Z'] as const;
+    const runs = at.map((beganAt) => ({ ...run, beganAt, acquiredAt: beganAt, endedAt: beganAt }));
+    const shown = {
+      runs,
+      acts: [],
+      standing: new Set<string>(),
+      name: 'a',
+      nowMs: Date.parse(at[1]),
+    };
+    const picture = renderTimeline(shown, frames[frame]);
+    const texts = [...picture.matchAll(/<text x="([\d.]+)" [^>]*tick">([^<]+)/g)];
+    expect(texts.map(([, , text]) => text)).toEqual(
+      expect.arrayContaining(['02:00:00', '02:00:10']),
+    );
+    for (const [, x, text = ''] of texts)
+      expect(Math.min(Number(x), frames[frame].width - Number(x))).toBeGreaterThan(
+        text.length * 3.5,
+      );
+  },
+);
+
 describe('50,000 runs', () => {
   const count = 50_000;
   const startMs = Date.parse('2026-11-01T00:00:00Z');
