@@ -4,9 +4,9 @@
 import stringWidth from 'string-width';
 import type { TonedLine } from '../../cli/colour.ts';
 import { renderTable } from '../../cli/table.ts';
-import { oneLine } from '../../text/foreign-text.ts';
+import { oneLine, printable, quoted } from '../../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../../text/lines.ts';
-import { describeFreeze } from '../holdings.ts';
+import { describeFreeze, type ShownFreeze } from '../holdings.ts';
 import type { Holder, LockState } from '../lock-state.ts';
 import { together, toneOf } from '../lock-text.ts';
 
@@ -152,8 +152,16 @@ function rowOf(
     isBarred ? left : '',
     longest,
     heldFor(first ?? freeze, nowMs),
-    [holder, ...(freeze ? [describeFreeze(freeze)] : [])].filter(Boolean).join('; '),
+    freeze === null ? holder : withFreeze(holder, freeze),
   ];
+}
+
+/** Of a lock that is only frozen, the columns before show that it is, since when and until when. */
+function withFreeze(holder: string, freeze: ShownFreeze): string {
+  const { user, host, note } = freeze;
+  if (holder !== '') return `${holder}; ${describeFreeze(freeze)}`;
+  if (user === null || host === null || note === null) return describeFreeze(freeze);
+  return `${printable(user)}@${printable(host)}: ${quoted(note)}`;
 }
 
 /** How long the lock has been held, by the clocks of the holder's host and of this one. */
