@@ -2,12 +2,13 @@
 // killed holder. Each line of the program in it must still be the one that was recorded.
 // `npm run pictures` records it anew, at the pace of a reader, and writes the pictures of docs/.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { environmentFor, useMasters } from '../cli/rig.ts';
 import { ctl } from '../ctl/rig.ts';
 import { eventually } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 import { type Cast, castOf, storyOf, textOfCast } from './cast.ts';
 import { Hosts, obstacle } from './hosts.ts';
 import {
@@ -26,7 +27,8 @@ const isRecording = process.env.RECORD_PICTURES === '1';
 const docs = join(import.meta.dirname, '../../docs');
 const recording = join(import.meta.dirname, 'queue.cast');
 const { masters } = useMasters(3, { transport: 'tcp' });
-const recorded = () => castOf(readFileSync(recording, 'utf8'));
+const textOf = (file: string) => readFileSync(file, 'utf8');
+const recorded = () => castOf(textOf(recording));
 const title =
   'web1 holds a lock, web2 waits and is woken, web3 is refused with 75. Then web3 holds it ' +
   'and is killed, and nothing is left of its job.';
@@ -54,22 +56,26 @@ test('the film is made from the recording', async () => {
   const film = join(docs, 'queue.svg');
   const made = await filmOf(recorded(), title);
   if (isRecording) writeFileSync(film, made);
-  expect(readFileSync(film, 'utf8')).toBe(made);
+  expect(textOf(film)).toBe(made);
   expect(made.length).toBeLessThan(300_000);
 });
 
-/** Of the same runs, when the lease of the killed one has ended. */
+/** Of the same runs, when the lease of the killed one has ended; the narrow one from --html. */
 async function writeTimeline(): Promise<void> {
-  const isFree = async () => (await ctl(masters, ['status', 'nightly'])).code === 0;
+  const isFree = async () => (await ctl(masters, ['status', 'database'])).code === 0;
   await eventually('the lease has ended', isFree, 40_000);
-  const args = ['history', 'nightly', '--svg', join(docs, 'timeline.svg')];
+  const page = join(mkdtempSync(join(scratchFolder(), 'timeline-')), 'page.html');
+  const files = ['--svg', join(docs, 'timeline.svg'), '--html', page];
   const env = { TZ: 'UTC' };
-  expect(await ctl(masters, args, { env })).toMatchObject({ code: 0 });
+  expect(await ctl(masters, ['history', 'database', ...files], { env })).toMatchObject({ code: 0 });
+  const [, narrow = ''] = /<div class="narrow">\n(<svg[\s\S]*?<\/svg>\n)/.exec(textOf(page)) ?? [];
+  expect(narrow).not.toBe('');
+  writeFileSync(join(docs, 'timeline-narrow.svg'), narrow);
 }
 
 test.runIf(isRecording)('redlockctl top', async () => {
   const env = environmentFor(masters);
-  const heights = [1, 1, 1, 8];
+  const heights = [1, 1, 1, 6];
   const hosts = await Hosts.open([...hostNames, 'ops'], topSize, env, jobs, 0, heights);
   let cast: Cast | null = null;
   try {

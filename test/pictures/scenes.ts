@@ -29,7 +29,7 @@ until [ -e "$STAGE/done" ]; do sleep 0.1; done
 export async function playQueue(hosts: Hosts, atReadersPace: boolean): Promise<void> {
   const pause = (seconds: number) => sleep(atReadersPace ? seconds * 1_000 : 0);
   const mayEnd = join(hosts.folder, 'done');
-  const run = 'redlock-run nightly -- backup.sh';
+  const run = 'redlock-run database -- backup.sh';
 
   await pause(1);
   await hosts.type('web1', run);
@@ -38,7 +38,7 @@ export async function playQueue(hosts: Hosts, atReadersPace: boolean): Promise<v
   await hosts.type('web2', run);
   await hosts.shows('web2', /waiting \d+s for/);
   await pause(1);
-  await hosts.type('web3', 'redlock-run -n nightly -- backup.sh; echo $?');
+  await hosts.type('web3', 'redlock-run -n database -- backup.sh; echo $?');
   await hosts.mark({
     web1: /web1: backup begins$/,
     web2: /waiting \d+s for [^)]*\) for \d+s$/,
@@ -81,7 +81,7 @@ async function isRunning(folder: string): Promise<boolean> {
   );
 }
 
-export const topSize = { columns: 80, rows: 14 };
+export const topSize = { columns: 80, rows: 12 };
 const job = '#!/bin/sh\nuntil [ -e "$STAGE/done" ]; do sleep 0.1; done\n';
 export const jobs = { 'backup.sh': job, 'deploy.sh': job, 'import.sh': job };
 
@@ -98,7 +98,7 @@ export async function playTop(hosts: Hosts): Promise<void> {
       await sleep(2_000);
     }
   }
-  await hosts.type('ops', 'redlockctl freeze db-migrate --note "disks are being moved"');
+  await hosts.type('ops', 'redlockctl freeze db-migrate --note "disks are moved"');
   await hosts.shows('ops', /disks[\s\S]*ops\$ ?$/);
   await sleep(8_000);
   await hosts.showOnly('ops');

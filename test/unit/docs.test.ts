@@ -28,8 +28,8 @@ function anchorsOf(text: string): string[] {
 
 /** The links of a page that lead nowhere. */
 function brokenLinks(page: string, text: string): string[] {
-  const links = [...withoutCode(text).matchAll(/\]\((?!\w+:)([^)\s]+)\)/g)];
-  return links.flatMap(([, link = '']) => {
+  const links = withoutCode(text).matchAll(/(?:\]\(|src(?:set)?=")(?!\w+:)([^)\s"]+)[)"]/g);
+  return [...links].flatMap(([, link = '']) => {
     const [file = '', anchor] = link.split('#');
     const target = file === '' ? page : path.join(path.dirname(page), file);
     if (!existsSync(path.join(root, target))) return [link];
@@ -42,6 +42,8 @@ describe('links', () => {
   it('a broken one is seen', () => {
     const text = '[a](none.md) [b](forms.md#none) [c](forms.md#slots) [d](https://e.org) `[e](x)`';
     expect(brokenLinks('docs/x.md', text)).toEqual(['none.md', 'forms.md#none']);
+    const pictures = '<source srcset="none.svg"> <img src="top.svg"> <img src="none.png">';
+    expect(brokenLinks('docs/x.md', pictures)).toEqual(['none.svg', 'none.png']);
   });
 
   it.each([...docs, ...others])('of %s lead somewhere', (page) => {
