@@ -1,5 +1,5 @@
-// What docs/operations.md shows beside its two long stories: each command is run, and prints what
-// stands there, but for times, durations, hosts and processes.
+// What docs/operations.md shows beside its two long stories, and docs/reference.md: each command is
+// run, and prints what stands there, but for times, durations, hosts, processes, tokens and fences.
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -18,7 +18,9 @@ import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
-const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const pages = ['operations', 'reference']
+  .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n');
 const rig = useMasters(3, { transport: 'tcp' });
 const { masters } = rig;
 let folder: string;
@@ -36,7 +38,7 @@ beforeEach(() => {
 /** The command of a transcript, and what stands below it. */
 function shown(name: string): { command: string; output: string } {
   const pattern = new RegExp(`transcript:${name} -->\\n\`\`\`console\\n\\$ (.*)\\n([^]*?)\`\`\``);
-  const [, command = '', output = ''] = pattern.exec(page) ?? [];
+  const [, command = '', output = ''] = pattern.exec(pages) ?? [];
   expect(command).not.toBe('');
   return { command, output };
 }
@@ -60,6 +62,7 @@ function masked(text: string): string {
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
     .replace(/\b\S+@\S+?(?=[, ])(, pid \d+| \d+)?/g, 'PERSON')
     .replace(/\b(\d+(\.\d+)?(ms|s|m|h|d))+\b/g, 'DURATION')
+    .replace(/token \S+, fence \d+/g, 'TOKEN')
     .replace(/ +/g, ' ')
     .trim();
 }
@@ -75,6 +78,24 @@ test('a note and the page of the job stand beside the holder', async () => {
   expect(masked(printed(command))).toBe(masked(output));
   holder.signal('SIGTERM');
   await holder.result;
+});
+
+test('status shows the holder, its masters and those that wait', async () => {
+  const { command, output } = shown('status');
+  const words = ['deploy', '--', join(folder, 'deploy.sh')];
+  const runs = [rig.start(words)];
+  await held('deploy');
+  for (const count of [1, 2]) {
+    runs.push(rig.start(words));
+    const waiting = () =>
+      Promise.all(masters.map((one) => one.command('zcard', '{redlock:deploy}:queue')));
+    await expect.poll(waiting).toEqual([count, count, count]);
+  }
+  expect(masked(printed(command))).toBe(masked(output));
+  for (const run of runs.toReversed()) {
+    run.signal('SIGTERM');
+    await run.result;
+  }
 });
 
 test('a run that was killed has vanished', async () => {

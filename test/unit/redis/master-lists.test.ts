@@ -1,6 +1,7 @@
 // Which lists of masters are a danger to one another: by counting all quorums of small lists, and
 // by the steps and accidents of operation.
 
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { quorumOf } from '../../../src/lock/quorum.ts';
 import {
@@ -111,13 +112,17 @@ test.each([
   expect(differenceIn(told, 3, now) !== null).toBe(isTold);
 });
 
-test('the difference names the host and the masters', () => {
+test('the difference names the host and the masters, as on the page', () => {
+  const page = readFileSync(new URL('../../../docs/masters.md', import.meta.url), 'utf8');
   const difference = differenceIn(seen('abc', 'ade', 1), 3, now);
   expect(difference).toMatchObject({ master: 'a:6379', host: 'web1' });
   expect(difference && differenceLine(difference)).toBe(
     "this host's masters could grant a lock beside web1's: it has d:6379, e:6379 too " +
       'and does not have b:6379, c:6379 (give all hosts the same masters, or change one at a time)',
   );
+  const shown = differenceIn(seen('123', '124', 1), 3, now);
+  const told = shown && differenceLine(shown).replace(/\b\d:6379/g, 'redis://10.0.0.$&');
+  expect(page.replace(/\s+/g, ' ')).toContain(`redlock-run: warning: ${told}`);
   // Theirs that were not reached have no names, and so it may be that no difference is known.
   const unnamed = differenceIn(seen('abc', 'abc??', 1), 3, now);
   expect(unnamed && differenceLine(unnamed)).toMatch(/: it has another number of masters \(/);
