@@ -3,12 +3,14 @@
 // tested here, because there is none yet.
 
 import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentFor, locksOn, program, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
 import { install } from '../servers/packed.ts';
 import { eventually } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 
 const tarball = process.env.PREVIOUS_RELEASE ?? '';
 const { masters } = useMasters(3);
@@ -31,23 +33,31 @@ describe.runIf(tarball !== '')('this version and the last release', () => {
     for (const master of masters) if ((await locksOn(master)).length > 0) return true;
     return false;
   };
+  const waiting = () =>
+    Promise.all(
+      masters.map(async (master) => Number(await master.command('zcard', '{redlock:job}:queue'))),
+    );
 
   test.each(['this one', 'the last release'])(
-    '%s holds, and the other one waits',
+    '%s holds, and both wait in one queue, in the order of arrival',
     async (first) => {
       const order = first === 'this one' ? [program, previous] : [previous, program];
-      const [holder = '', waiter = ''] = order;
+      const [holder = '', other = ''] = order;
       const child = spawn(holder, ['job', '--', 'cat'], { env: env(), stdio: 'pipe' });
       await eventually('a lock', isLocked);
-      const busy = promisify(execFile)(waiter, ['-n', 'job', '--', 'true'], { env: env() });
+      const busy = promisify(execFile)(other, ['-n', 'job', '--', 'true'], { env: env() });
       await expect(busy).rejects.toMatchObject({ code: 75 });
-      const later = promisify(execFile)(waiter, ['job', '--', 'echo', 'ran'], { env: env() });
-      await eventually('a waiter', async () => {
-        const keys = (await masters[0]?.keys()) ?? [];
-        return keys.some((key) => /:(queue|line)\b/.test(key));
-      });
+
+      const ran = join(mkdtempSync(join(scratchFolder(), 'order-')), 'ran');
+      const waiters: Promise<unknown>[] = [];
+      for (const [at, file] of [other, holder, other].entries()) {
+        const words = ['job', '-c', `echo ${at} >>'${ran}'`];
+        waiters.push(promisify(execFile)(file, words, { env: env() }));
+        await eventually('a waiter', async () => (await waiting()).every((count) => count > at));
+      }
       child.stdin.end();
-      expect((await later).stdout).toBe('ran\n');
+      await Promise.all(waiters);
+      expect(readFileSync(ran, 'utf8')).toBe('0\n1\n2\n');
       await untilNothingIsLeft(masters);
     },
   );
