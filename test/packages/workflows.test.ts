@@ -1,13 +1,15 @@
 // The workflows and the action, as far as they can be judged without a runner: each action by its
-// hash, no cache and no right too many in a release, and what two linters say. Of the .apk no
-// linter is there but apk itself (release.test.ts).
+// hash, no cache and no right too many in a release, and what two linters say; these, the GitLab
+// component and compose.yaml by their schemas. Of the .apk no linter is there but apk itself
+// (release.test.ts).
 
 import { execFile, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { scratchFolder } from '../servers/watchdog.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, '.github/workflows');
@@ -32,17 +34,34 @@ test('a release has no caches, and signs in a job that only signs', () => {
   for (const { run } of jobs.attest.steps) expect(run).toBeUndefined();
 });
 
+/** The two documents of the component, each in a file: its inputs, and its job. */
+function component(): string[] {
+  const folder = mkdtempSync(join(scratchFolder(), 'component-'));
+  const documents = text(join(root, 'packaging/gitlab-component.yml')).split('\n---\n');
+  expect(documents).toHaveLength(2);
+  return documents.map((document, index) => {
+    const file = join(folder, `${index}.yml`);
+    writeFileSync(file, document);
+    return file;
+  });
+}
+
 describe('linters, where they are installed', () => {
-  const linters = [
-    ['actionlint', '-version', ['-no-color', ...files]],
-    ['zizmor', '--version', ['--offline', '--no-progress', folder, join(root, 'action.yml')]],
-  ] as const;
+  const schema = (name: string) => ['--builtin-schema', `vendor.${name}`];
+  const [action, compose] = ['action.yml', 'compose.yaml'].map((name) => join(root, name));
+  const linters: [name: string, version: string, about: string, args: () => unknown[]][] = [
+    ['actionlint', '-version', 'the workflows', () => ['-no-color', ...files]],
+    ['zizmor', '--version', 'all', () => ['--offline', '--no-progress', folder, action]],
+    ['check-jsonschema', '--version', 'action.yml', () => [...schema('github-actions'), action]],
+    ['check-jsonschema', '--version', 'compose.yaml', () => [...schema('compose-spec'), compose]],
+    ['check-jsonschema', '--version', 'GitLab', () => [...schema('gitlab-ci'), ...component()]],
+  ];
   const isInstalled = (linter: string, word: string) => !spawnSync(linter, [word]).error;
 
-  for (const [linter, version, args] of linters) {
-    test.runIf(isInstalled(linter, version))(`${linter} finds nothing`, async () => {
-      // Both exit with another code than 0 where they find something.
-      const found = await promisify(execFile)(linter, args).catch((error) => error);
+  for (const [linter, version, about, args] of linters) {
+    test.runIf(isInstalled(linter, version))(`${linter} finds nothing: ${about}`, async () => {
+      // Each exits with another code than 0 where it finds something.
+      const found = await promisify(execFile)(linter, args() as string[]).catch((error) => error);
       expect({ code: found.code ?? 0, said: found.stdout }).toMatchObject({ code: 0 });
     });
   }
