@@ -4,12 +4,11 @@
 
 import type { Finished, RunEvent } from '../run/ports.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
-import { failuresLine, heldByLine, otherSlots } from '../text/lines.ts';
 import { type Asked, endingLine } from './ending-line.ts';
 import { type Level, level } from './journal.ts';
 import { eventLine, type WaitEvent, warningOf } from './run-lines.ts';
 import type { Output } from './stderr.ts';
-import { WaitNotice } from './wait-notice.ts';
+import { WaitNotice, waitStateOf } from './wait-notice.ts';
 
 export interface ReporterSettings extends Asked {
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
@@ -18,9 +17,6 @@ export interface ReporterSettings extends Asked {
   /** The trace that the run is part of; null: none. */
   readonly traceId: string | null;
 }
-
-/** How long no quorum may answer, in ms, before it is worth a line: the end tells of it as well. */
-const patientMs = 5_000;
 
 export class Reporter {
   readonly #settings: ReporterSettings;
@@ -94,25 +90,15 @@ export class Reporter {
     // A run that does not wait may have to repeat an attempt.
     if (verbosity === 'quiet' || waitMs === 0) return;
     this.#waitEvent = event;
-    const position = event.kind === 'waiting' ? event.position : null;
-    const isUrgent = verbosity === 'verbose' || event.kind === 'waiting' || hasRestarted(event);
-    const printAfterMs = isUrgent ? 0 : patientMs;
-    const key = this.#keyOf(event);
-    this.#notice.update(
-      { key, position, printAfterMs, why: whyOf(event, slotCount) },
-      event.waitedMs,
-    );
+    const state = waitStateOf(event, slotCount);
+    const isVerbose = verbosity === 'verbose';
+    const verbose = { key: verboseKeyOf(event), printAfterMs: 0 };
+    this.#notice.update({ ...state, ...(isVerbose ? verbose : {}) }, event.waitedMs);
   }
 
   #waitLine(line: string, facts: object, paint: (line: string) => string): void {
     const kind = this.#waitEvent?.kind ?? 'waiting';
     this.#say(kind === 'waiting' ? 'notice' : 'info', kind, line, facts, paint);
-  }
-
-  #keyOf(event: WaitEvent): string {
-    if (event.kind === 'no-quorum') return event.kind;
-    const isVerbose = this.#settings.verbosity === 'verbose' && event.holder !== '';
-    return isVerbose ? `${event.position} ${event.holder}` : event.holder;
   }
 
   #say(
@@ -141,15 +127,8 @@ export class Reporter {
   }
 }
 
-function whyOf(event: WaitEvent, slotCount: number | null): (nowMs: number) => string {
-  if (event.kind === 'no-quorum') return () => `no quorum: ${failuresLine(event.failures)}`;
-  const { holder, remainingMs, holderCount } = event;
-  const other = otherSlots(holder, slotCount);
-  const behind = other === null ? '' : ` (${other})`;
-  return (nowMs) => heldByLine(holder, remainingMs, holderCount, nowMs) + behind;
-}
-
-/** Waiting for masters that have restarted is told early: users do not expect it. */
-function hasRestarted({ failures }: Extract<WaitEvent, { kind: 'no-quorum' }>): boolean {
-  return failures.some(({ failed }) => failed.cause === 'restarted');
+/** Changes with our position in the queue, too. */
+function verboseKeyOf(event: WaitEvent): string {
+  if (event.kind === 'no-quorum') return event.kind;
+  return event.holder === '' ? '' : `${event.position} ${event.holder}`;
 }

@@ -4,7 +4,8 @@
 
 import { isInBackground } from '../run/terminal.ts';
 import { oneLine } from '../text/foreign-text.ts';
-import { waitingHead, waitingLine } from '../text/lines.ts';
+import { failuresLine, heldByLine, otherSlots, waitingHead, waitingLine } from '../text/lines.ts';
+import type { WaitEvent } from './run-lines.ts';
 import { mayColour, type Output } from './stderr.ts';
 import type { TerminalLine } from './terminal-line.ts';
 
@@ -139,4 +140,27 @@ export class WaitNotice {
     this.#printed = { key: state.key, at: now };
     this.#settings.print(this.#line(state), paint, this.#waitedMs());
   }
+}
+
+/** How long no quorum may answer, in ms, before it is worth a line: the end tells of it as well. */
+const patientMs = 5_000;
+
+/** What an event of a wait tells. `slotCount`: how many slots we ask for; null: none. */
+export function waitStateOf(event: WaitEvent, slotCount: number | null): WaitState {
+  if (event.kind === 'no-quorum') {
+    const { failures } = event;
+    const printAfterMs = hasRestarted(event) ? 0 : patientMs;
+    const why = () => `no quorum: ${failuresLine(failures)}`;
+    return { key: event.kind, position: null, printAfterMs, why };
+  }
+  const { holder, remainingMs, holderCount, position } = event;
+  const other = otherSlots(holder, slotCount);
+  const behind = other === null ? '' : ` (${other})`;
+  const why = (nowMs: number) => heldByLine(holder, remainingMs, holderCount, nowMs) + behind;
+  return { key: holder, position, printAfterMs: 0, why };
+}
+
+/** Waiting for masters that have restarted is told early: users do not expect it. */
+function hasRestarted({ failures }: Extract<WaitEvent, { kind: 'no-quorum' }>): boolean {
+  return failures.some(({ failed }) => failed.cause === 'restarted');
 }

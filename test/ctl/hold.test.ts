@@ -172,11 +172,12 @@ test('stops waiting when the process that it is for has ended', async () => {
     'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:awaited}:queue')) === 1,
   );
+  await waiting.says('stderr', /waiting 0s \(of 50s\) for "awaited": .*held by /);
   shell.kill('SIGKILL');
   const { code, stderr } = await waiting.result;
   expect([code, stderr]).toEqual([
     9,
-    expect.stringMatching(/^redlockctl: given up: "awaited": .* is gone\n$/),
+    expect.stringMatching(/^redlockctl: waiting .*\n.*: given up: "awaited": .* is gone\n$/),
   ]);
   for (const master of masters)
     expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);

@@ -3,6 +3,7 @@
 // the next `extend`.
 
 import { randomBytes } from 'node:crypto';
+import { WaitNotice, waitStateOf } from '../../cli/wait-notice.ts';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
@@ -25,25 +26,51 @@ import type { Call } from '../call.ts';
 import type { CtlSettings } from '../settings.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
 
-/** A Redlock with connections of its own, which `close` ends. */
+/** A Redlock with connections of its own, which `close` ends; and the wait that it is told of. */
 interface OpenedRedlock extends Pick<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {
   readonly listen: Listen;
   readonly close: () => void;
+  /** The wait is over. */
+  readonly endNotice: () => void;
 }
 
 /** For a new lock: lists of masters are compared, and a difference is told. */
 export async function openRedlock(
-  { settings, clock, holderRecord }: Pick<Call, 'settings' | 'clock' | 'holderRecord'>,
+  call: Pick<Call, 'args' | 'settings' | 'clock' | 'holderRecord' | 'stderr' | 'environment'>,
   tell: (text: string) => void,
 ): Promise<OpenedRedlock> {
+  const { settings, clock, holderRecord } = call;
   const addresses = await addressesOf(settings);
   const watch = new MastersWatch(settings, holderRecord().host, addresses.length, clock);
+  const notice = noticeOf(call, tell);
   const report = (event: LockEvent) => {
-    if (event.kind === 'masters-differ') tell(`warning: ${differenceLine(event)}`);
-    else watch.see(event, report);
+    if (event.kind === 'masters-differ') {
+      notice.interrupt();
+      return tell(`warning: ${differenceLine(event)}`);
+    }
+    const isWait = event.kind === 'waiting' || event.kind === 'no-quorum';
+    if (isWait && settings.waitMs !== 0) notice.update(waitStateOf(event, null), event.waitedMs);
+    if (event.kind === 'acquired') notice.end();
+    watch.see(event, report);
   };
   const { masters, ...opened } = openOn(addresses, settings, clock, watch.ownList);
-  return { ...opened, servers: watch.serversOf(masters), report };
+  return { ...opened, servers: watch.serversOf(masters), report, endNotice: () => notice.end() };
+}
+
+/** What is told of a wait, as by redlock-run. */
+function noticeOf(
+  {
+    args,
+    settings,
+    stderr,
+    environment,
+  }: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>,
+  tell: (text: string) => void,
+): WaitNotice {
+  const names = [args.operands[0] ?? ''];
+  const { waitMs } = settings;
+  const print = (line: string, paint: (line: string) => string) => tell(paint(line));
+  return new WaitNotice({ names, waitMs, print, isPlain: false }, stderr, environment);
 }
 
 /** For a lock that stands: it is not taken, so no lists are compared. */
@@ -72,12 +99,13 @@ function openOn(
 
 export async function acquireLock(call: Call): Promise<number> {
   const { args, print, tell, interrupted } = call;
-  const { close, ...opened } = await openRedlock(call, tell);
+  const { close, endNotice, ...opened } = await openRedlock(call, tell);
   const acquisition = await acquireOnce(
     { ...opened, ...partsOf(call, 'redlockctl') },
     wantedBy(call, false),
     interrupted(),
   );
+  endNotice();
   close();
   if (acquisition.kind !== 'acquired') return failed(args.operands[0] ?? '', acquisition, call);
   print(ticketText(call, acquisition.lease, {}));

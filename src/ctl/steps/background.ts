@@ -32,7 +32,6 @@ export async function startInBackground(call: Call): Promise<number> {
     env: { ...environment, [holderRoleName]: `${owner.pid}:${owner.startedAt}` },
   });
   let handle = '';
-  let errors = '';
   const code = await new Promise<number | null>((resolve, reject) => {
     holder.once('error', reject);
     holder.once('close', (code) => resolve(code ?? exitCode.bug));
@@ -41,7 +40,7 @@ export async function startInBackground(call: Call): Promise<number> {
       if (handle.endsWith('\n')) resolve(null);
     });
     holder.stderr.setEncoding('utf8').on('data', (text) => {
-      errors += text;
+      stderr.write(text); // Whole lines: the daemon is this program, and may wait for long.
     });
     // The daemon has ended; its exit code tells why.
     holder.stdin.on('error', () => {});
@@ -52,8 +51,6 @@ export async function startInBackground(call: Call): Promise<number> {
     await flushed();
     await new Promise<void>((resolve) => holder.stdin.end(told, resolve));
   }
-  // What it has written before its token has come by now, too.
-  stderr.write(errors); // Whole lines: the daemon is this program.
   return code ?? exitCode.ok;
 }
 

@@ -25,7 +25,7 @@ export async function hold(call: Call): Promise<number> {
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
   // Of a daemon nothing is read any more when its token has been printed.
   let isRead = true;
-  const { close, ...opened } = await openRedlock(call, (line) => {
+  const { close, endNotice, ...opened } = await openRedlock(call, (line) => {
     if (isRead) tell(line);
   });
   const { masterTimeoutMs } = settings;
@@ -44,6 +44,7 @@ export async function hold(call: Call): Promise<number> {
     },
     lineOf: settings.hasHistory ? lineBy(call, ended) : () => null,
   });
+  endNotice();
   close();
   if (kept.kind === 'not-acquired') {
     if (kept.acquisition.kind === 'aborted' && !isWanted()) {
