@@ -225,8 +225,9 @@ test.each([
   const close = await master.hear(['{r}:wake:living'], () => {});
   const waiting = await handle.acquire(newClaim(waiterOf('living')), lasting);
   expect(waiting).toMatchObject({ kind: 'refused', position: 0 });
-  const left = await master.command('zcard', '{r}:queue');
-  expect(left).toBeGreaterThan(deadCount - 2_000);
+  // What a call removes bounds its time.
+  const left = Number(await master.command('zcard', '{r}:queue'));
+  expect(left).toBeGreaterThan(deadCount - 300);
   expect(left).toBeLessThan(deadCount);
   await handle.release(holder, 0, null);
   // Not to one that comes later; and to the one that waits at its next request.

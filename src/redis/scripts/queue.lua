@@ -3,7 +3,8 @@
 -- by their last sign of life, in ms. A waiter without a sign of life for silentMs is removed,
 -- and so is at once one that has no subscriber: if it lives, its next request puts it back in its
 -- position. Both sets expire by themselves, keepQueueMs after the last sign of life.
--- No call pays for all that have died: it removes a thousand, and passes the rest over.
+-- No call pays for all that have died: it removes some of those in either set, and passes the
+-- rest over.
 -- drop_silent(i): removes those without a sign of life.
 -- waiters(i): the others, in order.
 -- position(i, id): how many of them are before this one; nil where it is none of them.
@@ -12,7 +13,7 @@
 -- an older version have `newest` for `supersede`.
 -- wake(channel, id): wakes a waiter over its own channel; false where it has no subscriber.
 
-local keepQueueMs, mostDropped = 10000, 1000
+local keepQueueMs, mostDropped = 10000, 100
 local function queue(i) return KEYS[i * 5 - 2] end
 local function seen(i) return KEYS[i * 5 - 1] end
 local function forget(i, id)
@@ -45,7 +46,7 @@ local function alive_among_dead(i)
     arrivals[id] = tonumber(redis.call('ZSCORE', queue(i), id) or '')
     if arrivals[id] then ids[#ids + 1] = id end
   end
-  for _, id in ipairs(redis.call('ZRANGE', queue(i), 0, 199)) do
+  for _, id in ipairs(redis.call('ZRANGE', queue(i), 0, mostDropped - 1)) do
     if not arrivals[id] then forget(i, id) end
   end
   table.sort(ids, function(a, b)
