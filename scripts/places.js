@@ -101,7 +101,8 @@ const single = {
 /** Most of them at once. */
 const all = {
   checkout: (/** @type {string} */ folder) => join(folder, 'closed', 'My Projects', 'redlock run'),
-  prepare: (/** @type {string} */ folder) => `${longNames(folder)}\n${ownConfiguration(folder)}`,
+  // What is mounted on /etc hides what was mounted below.
+  prepare: (/** @type {string} */ folder) => `${ownConfiguration(folder)}\n${longNames(folder)}`,
   env: (/** @type {string} */ folder) => ({
     ...longTmpdir(folder),
     ...oddPath(folder),

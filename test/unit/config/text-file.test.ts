@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, lchownSync, mkdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
+import { userOf } from '../../../src/system/caller.ts';
 import { createScratch, settle } from './scratch.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -70,7 +71,7 @@ describe('a found file is refused, with its owner and the way out', () => {
     ],
     [
       'that is a device',
-      'is a device or a socket of root (uid 0)',
+      `is a device or a socket of ${userOf(0)}`,
       (path) => {
         unlinkSync(path);
         symlinkSync('/dev/zero', path);
