@@ -8,6 +8,7 @@ import type { Clock } from '../../lock/ports.ts';
 import { heldTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
+import type { Subscriptions } from '../../lock/wait-queue.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
 
@@ -55,12 +56,18 @@ export async function hold(parts: HolderDaemonParts, wanted: Wanted, terms: Term
   }
   const { lease } = acquisition;
   const acquiredAt = clock.now();
+  // Before its user has the token: the wake-up of a release must be heard from then on.
+  const { resources, token } = lease.claim;
+  const subscriptions = await redlock.subscribe(resources, keeperIdOf(token));
   const unwanted = new Promise<false>((resolve) => {
     gone.signal.addEventListener('abort', () => resolve(false), { once: true });
   });
   const isTold = await Promise.race([terms.handOver(lease), unwanted]);
   handedOver.abort();
-  const end = isTold ? await keep(parts, lease, terms) : 'unwanted';
+  const keeping = isTold
+    ? keep(parts, lease, terms, subscriptions)
+    : Promise.resolve('unwanted' as const);
+  const end = await keeping.finally(() => subscriptions.close());
   const line = terms.lineOf(lease, end, acquiredAt - beganAt, clock.now() - acquiredAt);
   await redlock.release(lease.claim, 0, line);
   await redlock.settled();
@@ -85,13 +92,13 @@ async function keep(
   parts: HolderDaemonParts,
   lease: Lease,
   { isWanted, ended }: Terms,
+  subscriptions: Subscriptions,
 ): Promise<End> {
-  const { redlock, clock, masterTimeoutMs } = parts;
+  const { clock, masterTimeoutMs } = parts;
   const { claim } = lease;
   const lost = new AbortController();
   const stopped = new AbortController();
   let bug: unknown = null;
-  const subscriptions = await redlock.subscribe(claim.resources, keeperIdOf(claim.token));
   const keeper = new LeaseKeeper(
     lease,
     { ...heldTimings(claim.ttlMs, masterTimeoutMs), killReserveMs: null },
@@ -132,6 +139,5 @@ async function keep(
     }
   } finally {
     keeper.end();
-    subscriptions.close();
   }
 }

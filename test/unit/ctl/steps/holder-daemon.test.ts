@@ -1,27 +1,28 @@
-// What becomes of a bug while a lock is held for another process: see
-// src/ctl/steps/holder-daemon.ts. How it holds and releases is tested by the simulator.
+// What becomes of a bug while a lock is held for another process, and of a release in the first
+// moment: see src/ctl/steps/holder-daemon.ts. The rest is tested by the simulator.
 
 import { expect, it } from 'vitest';
-import { type HolderDaemonParts, hold } from '../../../../src/ctl/steps/holder-daemon.ts';
+import {
+  type HolderDaemonParts,
+  hold,
+  type Terms,
+} from '../../../../src/ctl/steps/holder-daemon.ts';
 import { alone } from '../../../../src/lock/types.ts';
 import { HandClock } from '../../hand-clock.ts';
 
-it('a bug while it extends ends it with that error, and the alarms do not hide it', async () => {
-  const clock = new HandClock();
-  const redlock = {
-    attempt: async ({ ttlMs }: { ttlMs: number }) => {
-      const lease = { claim: { value: 'token {}', ttlMs }, startedAt: 0, validUntil: ttlMs };
-      return { kind: 'acquired', lease };
-    },
-    subscribe: async () => ({
-      pause: (ms: number, over: AbortSignal) => clock.sleep(ms, over),
-      isWoken: false,
-      close: () => {},
-    }),
-    extend: () => Promise.reject(new Error('oops')),
-  };
+/** Holds a lock on masters that do what `redlock` says, and otherwise what is asked. */
+function held(clock: HandClock, redlock: object, terms: object) {
   const parts = {
-    redlock: redlock as unknown as HolderDaemonParts['redlock'],
+    redlock: {
+      attempt: async ({ ttlMs }: { ttlMs: number }) => {
+        const claim = { value: 'token {}', token: 'token', ttlMs };
+        return { kind: 'acquired', lease: { claim, startedAt: 0, validUntil: ttlMs } };
+      },
+      subscribe: async () => subscriptionsOf(clock, () => false),
+      release: async () => {},
+      settled: async () => {},
+      ...redlock,
+    } as unknown as HolderDaemonParts['redlock'],
     servers: [],
     report: () => {},
     clock,
@@ -40,16 +41,48 @@ it('a bug while it extends ends it with that error, and the alarms do not hide i
     isFenced: false,
     sharing: alone.sharing,
   };
-  const holding = hold(parts, wanted, {
+  const usual: Terms = {
     isWanted: () => true,
     ended: new AbortController().signal,
     handOver: async () => true,
     lineOf: () => null,
-  });
+  };
+  return hold(parts, wanted, { ...usual, ...terms });
+}
+
+function subscriptionsOf(clock: HandClock, isWoken: () => boolean) {
+  return {
+    pause: (ms: number, over: AbortSignal) => clock.sleep(ms, over),
+    get isWoken() {
+      return isWoken();
+    },
+    close: () => {},
+  };
+}
+
+it('a bug while it extends ends it with that error, and the alarms do not hide it', async () => {
+  const clock = new HandClock();
+  const holding = held(clock, { extend: () => Promise.reject(new Error('oops')) }, {});
   const outcome = holding.then(
     () => 'held',
     (error: Error) => error.message,
   );
   await clock.moveTo(2_000);
   expect(await outcome).toBe('oops');
+});
+
+it('hears of a release that comes in the moment in which it hands the token over', async () => {
+  const clock = new HandClock();
+  let [isListening, isWoken] = [false, false];
+  const subscribe = async () => {
+    isListening = true;
+    return subscriptionsOf(clock, () => isWoken);
+  };
+  const handOver = async () => {
+    isWoken = isListening;
+    return true;
+  };
+  const holding = held(clock, { subscribe }, { handOver, isWanted: () => false });
+  await clock.moveTo(900);
+  expect(await holding).toEqual({ kind: 'kept', end: 'released' });
 });

@@ -120,7 +120,7 @@ it.concurrent('tells the next guard the deadlines that a dead one has confirmed'
   const { client, log } = startGuard('good', readingsNow, spare);
   expect(await client.confirm(timeLeft)).toBeNull();
   spare.kill();
-  await vi.waitFor(() => expect(log).toEqual(['restart: died']));
+  await vi.waitFor(() => expect(log).toEqual(['restart: died']), 30_000);
   expect(await client.start(trueCommand).started).toBeGreaterThan(0);
 });
 
@@ -139,7 +139,7 @@ it.concurrent('does not end a guard for being slow that has been sent the start'
   const { client, log } = startGuard('mute', readingsNow, spare);
   expect(await client.confirm(timeLeft)).toBeNull();
   spare.kill();
-  await vi.waitFor(() => expect(log).toEqual(['restart: died']));
+  await vi.waitFor(() => expect(log).toEqual(['restart: died']), 30_000);
   let isOver = false;
   void client.start(trueCommand).exited.then(() => {
     isOver = true;
@@ -213,7 +213,7 @@ it.concurrent('ends what is below a guard that neither acts nor dies', async () 
   const [member = 0] = childrenOf(pid);
   expect(processEntry(member)?.isAlive).toBe(true);
   process.kill(pid, 'SIGSTOP');
-  await vi.waitFor(() => expect(spare.state).toBe('T'));
+  await vi.waitFor(() => expect(spare.state).toBe('T'), 30_000);
   const end = vi.spyOn(spare, 'kill').mockImplementation(() => {}); // As in a frozen cgroup.
   child.stop('SIGTERM');
   expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' }, leftCount: 0 });
