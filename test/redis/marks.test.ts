@@ -192,3 +192,18 @@ test('a full server without a mark: it has no vote for one grace', async () => {
   // On the connection that has found no mark.
   expect(await vote()).toEqual(lostIts);
 });
+
+test.each([
+  ['setnx', 0],
+  ['redlock', 1],
+] as const)(
+  'a server without a mark, by protocol %s: votes, and has %i',
+  async (protocol, count) => {
+    const [master] = masters as [TestMaster];
+    const handle = handleOn(master, { ...graced, protocol });
+    const claim = newClaim();
+    expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
+    await handle.release(claim, 0, null);
+    expect(await master.command('exists', markKey)).toBe(count);
+  },
+);

@@ -32,14 +32,19 @@ afterEach(() => {
 });
 
 export interface RigOptions
-  extends Partial<Pick<RedisMasterSettings, 'prefix' | 'restartGraceMs'>> {
+  extends Partial<Pick<RedisMasterSettings, 'prefix' | 'restartGraceMs' | 'protocol'>> {
   readonly masterTimeoutMs?: number;
   readonly registry?: ServerRegistry;
 }
 
 export function handleOn(
   place: Place,
-  { prefix = '', restartGraceMs = 0, registry = new ServerRegistry() }: RigOptions = {},
+  {
+    prefix = '',
+    restartGraceMs = 0,
+    protocol = 'redlock',
+    registry = new ServerRegistry(),
+  }: RigOptions = {},
 ) {
   const handle = new RedisMaster(
     addressOf(place),
@@ -47,7 +52,7 @@ export function handleOn(
       prefix,
       restartGraceMs,
       historyBytes: usualHistoryBytes,
-      protocol: 'redlock',
+      protocol,
       ownList: null,
     },
     registry,
