@@ -1,6 +1,7 @@
 // @ts-check
 // Plain English, as far as a machine can see it: lines of at most 100 columns, no person for a
-// program, no formula at the top of a file. Part of `npm run check`.
+// program, no formula at the top of a file, no literal spread into a literal (only the formatter
+// is told by that). Part of `npm run check`.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -22,6 +23,7 @@ const tableRow = /^ +\S.* \| .* \| .* \| /;
 const persons =
   /\b(he|she|his|him|hers|himself|who|whom|whoever|nobody|somebody|someone|anybody)\b/i;
 const formula = /The surprise/;
+const spreadLiteral = /\.\.\.\{/;
 
 /** People and fixed words: the user `nobody`, "held by someone else", sentences about readers. */
 const exceptions = [
@@ -66,6 +68,8 @@ function faultsIn(file) {
       const mayBeWide = isPage ? unbreakable : inCode;
       if (isWide && !mayBeWide.test(line)) tell('over 100 columns');
       if (formula.test(line) && file !== 'scripts/language.js') tell('a formula');
+      if (spreadLiteral.test(line) && !isPage && file !== 'scripts/language.js')
+        tell('a spread of a literal');
       const person = persons.exec(line)?.[0];
       const isExcepted = file === 'scripts/language.js' || exceptions.some((one) => one.test(line));
       if (person !== undefined && !isExcepted) tell(`a person: ${person}`);

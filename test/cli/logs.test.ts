@@ -5,9 +5,17 @@ import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync }
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { environmentFor, interpreter, linesOf, program, takeBy, useMasters } from './rig.ts';
+import {
+  environmentFor,
+  giveWayTo,
+  interpreter,
+  linesOf,
+  program,
+  takeBy,
+  useMasters,
+} from './rig.ts';
 
-const { masters, run } = useMasters(3);
+const { masters, run, start } = useMasters(3);
 const newFile = () => join(mkdtempSync(join(scratchFolder(), 'logs-')), 'file');
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 
@@ -25,7 +33,8 @@ async function journalOf(args: string[], inode: (ino: number) => number): Promis
   const fd = openSync(file, 'a');
   const { dev, ino } = fstatSync(fd);
   const env = {
-    ...{ PATH: process.env.PATH, HOME: scratchFolder() },
+    PATH: process.env.PATH,
+    HOME: scratchFolder(),
     ...environmentFor(masters),
     JOURNAL_STREAM: `${dev}:${inode(ino)}`,
   };
@@ -67,9 +76,11 @@ describe('GITHUB_STEP_SUMMARY', () => {
     const env = { GITHUB_STEP_SUMMARY: file };
     await run(['a', '--', 'true'], { env });
     expect(existsSync(file)).toBe(false);
-    await takeBy('the`irs <b>', masters, 'a', 1_500);
+    await takeBy('the`irs <b>', masters, 'a');
     await run(['-n', 'a', '--', 'true'], { env });
-    await run(['a', '--', 'true'], { env });
+    const waiter = start(['a', '--', 'true'], { env });
+    await giveWayTo(waiter, masters, 'a');
+    await waiter.result;
     expect(linesOf(readFileSync(file, 'utf8'))).toEqual([
       expect.stringMatching(
         /^- redlock-run `a`: .* for `another program \(value the'irs <b>\)`, did not.* busy$/,
@@ -79,9 +90,11 @@ describe('GITHUB_STEP_SUMMARY', () => {
   });
 
   test('a file that cannot be written changes nothing', async () => {
-    await takeBy('theirs', masters, 'a', 1_500);
+    await takeBy('theirs', masters, 'a');
     const env = { GITHUB_STEP_SUMMARY: '/nonexistent/file' };
-    expect(await run(['a', '--', 'true'], { env })).toMatchObject({
+    const waiter = start(['a', '--', 'true'], { env });
+    await giveWayTo(waiter, masters, 'a');
+    expect(await waiter.result).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(/^redlock-run: waiting 0s .*\n$/),
     });

@@ -144,7 +144,9 @@ describe.skipIf(!hasChromium)('in a browser', () => {
     expect(phone.hosts).toEqual(wide.hosts);
     for (const { acts, overflowPx, rows } of [wide, phone])
       expect({ acts, overflowPx, rows }).toEqual({
-        ...{ acts: ['freeze', 'break'], overflowPx: 0, rows: 9 },
+        acts: ['freeze', 'break'],
+        overflowPx: 0,
+        rows: 9,
       });
     expect(wide.texts.map(({ text }) => text)).toContain(
       'froze it: ann@laptop (pid 7): "the disk is full"',

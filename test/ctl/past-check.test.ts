@@ -21,8 +21,11 @@ test('a run that ended well', async () => {
   expect([code, JSON.parse(stdout)]).toEqual([
     0,
     {
-      ...{ name: 'a', outcome: 'ok', skips: 0 },
-      ...{ succeededAt: expect.any(String), succeededAgoMs: expect.any(Number) },
+      name: 'a',
+      outcome: 'ok',
+      skips: 0,
+      succeededAt: expect.any(String),
+      succeededAgoMs: expect.any(Number),
     },
   ]);
 });

@@ -37,7 +37,8 @@ test.each([
   await takeBy('them', masters, 'a', 10_000_000);
   const [started, called] = [await startedCtl(masters, args, utc), await ctl(masters, args, utc)];
   const seen = ({ code, signal, stdout, stderr }: typeof started) => ({
-    ...{ code, signal },
+    code,
+    signal,
     stdout: withoutTimes(stdout),
     stderr: withoutTimes(stderr),
   });

@@ -26,9 +26,19 @@ afterAll(async () => {
 
 /** A line of usual length. */
 const line = renderRun({
-  ...{ token: 'x'.repeat(27), host: 'web1.example.com', pid: 12_345, user: 'deploy' },
-  ...{ label: 'import-order.sh', outcome: 'ran', waitMs: 12, heldMs: 12_345, exitCode: 0 },
-  ...{ signal: null, status: 0, fence: 1_795_246_262_759_280, blocker: null },
+  token: 'x'.repeat(27),
+  host: 'web1.example.com',
+  pid: 12_345,
+  user: 'deploy',
+  label: 'import-order.sh',
+  outcome: 'ran',
+  waitMs: 12,
+  heldMs: 12_345,
+  exitCode: 0,
+  signal: null,
+  status: 0,
+  fence: 1_795_246_262_759_280,
+  blocker: null,
 });
 
 async function send(calls: readonly ScriptCall[]): Promise<void> {

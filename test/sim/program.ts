@@ -216,7 +216,13 @@ export class Program {
     const { reserveMs, extendEveryMs } = options;
     const { holdAtLeastMs, maxRunMs } = this.#plan;
     const settings = {
-      ...{ graceMs, marginMs, reserveMs, extendEveryMs, masterTimeoutMs, holdAtLeastMs, maxRunMs },
+      graceMs,
+      marginMs,
+      reserveMs,
+      extendEveryMs,
+      masterTimeoutMs,
+      holdAtLeastMs,
+      maxRunMs,
       holdOn: 'always',
       stopSignal: 'SIGTERM',
       keepsBackground: false,

@@ -329,7 +329,12 @@ it('problems come first, the worst on top, merged over masters; the rest is a ta
 
 it('a check that is worse on one master stands with the worst there', () => {
   const of = (check: string, master: string, grade: 'error' | 'warning') => ({
-    ...{ check, master, grade, message: 'not as it should be', why: null, fix: null },
+    check,
+    master,
+    grade,
+    message: 'not as it should be',
+    why: null,
+    fix: null,
   });
   const found = [of('mode', 'm1', 'error'), of('role', 'm1', 'error'), of('mode', 'm2', 'warning')];
   const beginnings = renderFindings(found).map(({ text }) => text.split(':').slice(0, 2).join());

@@ -13,8 +13,19 @@ import { noHistory, type SeenHistory } from '../../../src/redis/snapshot.ts';
 
 const run = (token: string, label = 'job') =>
   renderRun({
-    ...{ token, host: 'web1', pid: 1, user: 'ops', label, outcome: 'ran', waitMs: 0, heldMs: 0 },
-    ...{ exitCode: 0, signal: null, status: 0, fence: null, blocker: null },
+    token,
+    host: 'web1',
+    pid: 1,
+    user: 'ops',
+    label,
+    outcome: 'ran',
+    waitMs: 0,
+    heldMs: 0,
+    exitCode: 0,
+    signal: null,
+    status: 0,
+    fence: null,
+    blocker: null,
   });
 const by = { user: 'ops', host: 'web1', pid: 2, note: null };
 const act = (id: string) => renderAct({ kind: 'stop', id, by, token: 't' });
@@ -39,8 +50,18 @@ it.each([
 });
 
 const holder: Holder = {
-  ...{ kind: 'redlock-run', token: 't', host: 'web1', pid: 1, user: 'ops', since: at(10) },
-  ...{ label: 'job', note: null, url: null, slot: null, votes: 3, endedAt: null },
+  kind: 'redlock-run',
+  token: 't',
+  host: 'web1',
+  pid: 1,
+  user: 'ops',
+  since: at(10),
+  label: 'job',
+  note: null,
+  url: null,
+  slot: null,
+  votes: 3,
+  endedAt: null,
 };
 
 it.each<[string, Partial<Holder>, string | undefined]>([

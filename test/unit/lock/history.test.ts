@@ -5,17 +5,19 @@ import { parseRun, renderRun } from '../../../src/lock/history.ts';
 
 const holder = { host: 'web2', pid: 1, user: 'ops', since: '2026-11-21T01:00:00.000Z', label: 'a' };
 const past = {
-  ...{
-    token: 't',
-    outcome: 'ran',
-    host: 'web1',
-    pid: 1,
-    user: 'ops',
-    label: 'backup',
-    waitMs: 1,
-    heldMs: 2,
-  },
-  ...{ exitCode: 0, signal: null, status: 0, fence: 7, blocker: { token: 'b', record: holder } },
+  token: 't',
+  outcome: 'ran',
+  host: 'web1',
+  pid: 1,
+  user: 'ops',
+  label: 'backup',
+  waitMs: 1,
+  heldMs: 2,
+  exitCode: 0,
+  signal: null,
+  status: 0,
+  fence: 7,
+  blocker: { token: 'b', record: holder },
 };
 const long = 'x'.repeat(100_000);
 const longRecord = { ...holder, host: long, user: long, since: long, label: long, more: long };

@@ -5,7 +5,10 @@ import { type HolderRecord, parseValue, renderValue } from '../../../src/lock/va
 import { parseWaiterId } from '../../../src/lock/waiter-id.ts';
 
 const plain: HolderRecord = {
-  ...{ host: 'web1', pid: 7, user: 'ops', label: 'a' },
+  host: 'web1',
+  pid: 7,
+  user: 'ops',
+  label: 'a',
   since: '2026-11-21T01:00:00.000Z',
 };
 const url = 'https://ci.example.com/7';
@@ -36,8 +39,12 @@ test.each([
   [
     'long names as well',
     {
-      ...{ ...plain, host: '\u4e00'.repeat(80), user: '\u4e00'.repeat(80) },
-      ...{ label: '\u4e00'.repeat(80), note: 'x'.repeat(200), url: `${url}${'?'.repeat(220)}` },
+      ...plain,
+      host: '\u4e00'.repeat(80),
+      user: '\u4e00'.repeat(80),
+      label: '\u4e00'.repeat(80),
+      note: 'x'.repeat(200),
+      url: `${url}${'?'.repeat(220)}`,
     },
   ],
 ])('%s: the value fits into what a refusal tells', (_, record) => {
