@@ -91,6 +91,18 @@ describe('with -v', () => {
   });
 });
 
+it('has the instants of the timeline in docs/supervision.md', async () => {
+  const plan = renderPlan(await settle({ flags: masters }));
+  const secondsOf = (what: string) =>
+    Number(new RegExp(`^${what} +([\\d.]+)s$`, 'm').exec(plan)?.[1]);
+  const [extended, stopped] = [secondsOf('extend every'), secondsOf('stop at')];
+  const killed = stopped + secondsOf('kill after');
+  const instants = [0, extended, 2 * extended, stopped, killed, killed + secondsOf('margin')];
+  const page = readFileSync(new URL('../../../docs/supervision.md', import.meta.url), 'utf8');
+  const shown = [...instants, secondsOf('ttl')].map((s) => `${Number(s.toFixed(3))}s`);
+  expect(page.replace(/ +/g, ' ')).toContain(`\n${shown.join(' ')}\n`);
+});
+
 it('shows local masters, warnings, a report and the words of the command as they are', async () => {
   const args = parseArguments([
     '--local',
