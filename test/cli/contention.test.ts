@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { userName } from '../../src/system/caller.ts';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { linesOf, node, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
@@ -64,7 +65,7 @@ test('-n beside a holder: 75 at once, and one line that names the holder', async
   const { code, stdout, stderr, elapsedMs } = await run(['-n', 'held', '--', 'echo', 'never']);
   expect([code, stdout]).toEqual([75, '']);
   const since = 'since \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z';
-  const name = `${os.userInfo().username}@${os.hostname()}, pid ${holder.pid}, node, ${since}`;
+  const name = `${userName()}@${os.hostname()}, pid ${holder.pid}, node, ${since}`;
   expect(stderr).toMatch(
     new RegExp(
       `^redlock-run: busy: "held": held by ${name}; lease ends in [\\d.]+s unless extended.*\\n$`,

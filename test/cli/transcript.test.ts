@@ -9,6 +9,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { userName } from '../../src/system/caller.ts';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, interpreter, program, useMasters } from './rig.ts';
@@ -49,7 +50,7 @@ function normalised(text: string): string {
   );
   return (
     named
-      .replaceAll(`${os.userInfo().username}@${os.hostname()}`, 'USER@HOST')
+      .replaceAll(`${userName()}@${os.hostname()}`, 'USER@HOST')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replace(/\bpid \d+/g, 'pid PID')
       .replace(/\b\d{16}\b/g, 'FENCE')

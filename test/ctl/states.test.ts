@@ -4,6 +4,7 @@ import { mkdtempSync, symlinkSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { userName } from '../../src/system/caller.ts';
 import { useMasters } from '../cli/rig.ts';
 import { startMasters, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
@@ -232,7 +233,7 @@ test('a waiter is shown with its user, host, pid and command', async () => {
   const { host, user, label, pid } = json.locks[0].queue[0];
   expect({ host, user, label, pid }).toEqual({
     host: os.hostname(),
-    user: os.userInfo().username,
+    user: userName(),
     label: 'sleep',
     pid: waiter.pid,
   });
