@@ -62,7 +62,7 @@ export function markQuestionOf(
   { prefix, restartGraceMs, protocol }: DoubtSettings & { readonly protocol: Protocol },
   isWriting: boolean,
 ): MarkQuestion | null {
-  const isMarked = restartGraceMs > 0 && protocol !== 'setnx';
+  const isMarked = restartGraceMs > 0 && !protocol.startsWith('setnx');
   return isMarked ? { key: markKeyOf(prefix), isWriting } : null;
 }
 

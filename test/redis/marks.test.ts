@@ -195,6 +195,7 @@ test('a full server without a mark: it has no vote for one grace', async () => {
 
 test.each([
   ['setnx', 0],
+  ['setnx-ms', 0],
   ['redlock', 1],
 ] as const)(
   'a server without a mark, by protocol %s: votes, and has %i',
