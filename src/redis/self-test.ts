@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
 import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
-import { holderIdOf } from '../lock/waiter-id.ts';
 import type { Protocol } from './calls/protocol.ts';
 import { usualHistoryBytes } from './calls/script-calls.ts';
 import { failed, isFailed } from './errors.ts';
@@ -75,8 +74,9 @@ async function perform(
   { prefix, protocol }: SelfTestSettings,
 ): Promise<Failed | null> {
   const resource = unusedName();
-  const [holder, stranger] = [testClaim(resource, false), testClaim(resource, false)];
-  const waiter = testClaim(resource, true);
+  const [holder, stranger] = [testClaim(resource), testClaim(resource)];
+  const waiterId = randomBytes(8).toString('hex');
+  const waiter = { ...testClaim(resource), waiter: { id: waiterId, arrivalUs: 0 } };
   const lasting = new AbortController().signal;
   const granted = await master.acquire(holder, lasting);
   if (isFailed(granted)) {
@@ -87,9 +87,7 @@ async function perform(
   const refused = await master.acquire(waiter, lasting);
   // The older protocol has no wake-ups and no shared locks.
   const hasForms = protocol === 'redlock';
-  const subscription = hasForms
-    ? await master.subscribe([resource], holderIdOf(holder.token), () => {})
-    : null;
+  const subscription = hasForms ? await master.subscribe([resource], waiterId, () => {}) : null;
   const extended = await master.extend(holder, fence, lasting);
   const seen = await observer.look([resource]);
   const released = await master.release(holder, 0, null);
@@ -121,7 +119,7 @@ async function share(
   master: RedisMaster,
   resource: string,
 ): Promise<(AcquireReply | ReleaseReply)[]> {
-  const sharer = { ...testClaim(resource, false), sharing: { kind: 'shared' } } as const;
+  const sharer = { ...testClaim(resource), sharing: { kind: 'shared' } } as const;
   return [
     await master.acquire(sharer, new AbortController().signal),
     await master.release(sharer, 0, null),
@@ -139,8 +137,7 @@ async function forget(
   return connection.call('DEL', keysOf(prefix, resource)[1] ?? '');
 }
 
-function testClaim(resource: string, waits: boolean): Claim {
+function testClaim(resource: string): Claim {
   const token = randomBytes(20).toString('base64url');
-  const waiter = waits ? { id: randomBytes(8).toString('hex'), arrivalUs: 0 } : null;
-  return { ...newClaim({ resources: [resource], ttlMs, isFenced: true }, token, record), waiter };
+  return newClaim({ resources: [resource], ttlMs, isFenced: true }, token, record);
 }
