@@ -6,7 +6,7 @@
 import type { GuardProcess } from './guard-process.ts';
 
 /** The interval of looks at a guard of which nothing bad is known. */
-const calmMs = 10_000;
+const untroubledMs = 10_000;
 /** That at one that seems to stand still, and how many looks in a row must agree. */
 const doubtMs = 1_000;
 const doubtCount = 3;
@@ -33,7 +33,7 @@ export class GuardWatch {
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
-    this.#lookIn(calmMs);
+    this.#lookIn(untroubledMs);
   }
 
   /** To be called before a deadline is sent: looks at once if the one before is not answered. */
@@ -66,7 +66,7 @@ export class GuardWatch {
       this.end();
       return onSilent();
     }
-    this.#lookIn(this.#doubts > 0 || unanswered !== null ? doubtMs : calmMs);
+    this.#lookIn(this.#doubts > 0 || unanswered !== null ? doubtMs : untroubledMs);
   }
 
   #seemsStill(isOwing: boolean): boolean {

@@ -16,7 +16,7 @@ export function killingMsOf(processCount: number): number {
 
 /** Between two looks while processes are dying: at first, and after a hundred looks. */
 const hastyMs = 1;
-const calmMs = 30;
+const unhurriedMs = 30;
 const hastyLookCount = 100;
 /** How many looks must agree: a list of children may omit an entry that changes at that moment. */
 const emptyLookCount = 3;
@@ -48,7 +48,7 @@ export async function killAll(
       emptyCount = 0; // The processes cannot be listed now.
     }
     if (!hasNew) lookCount += 1;
-    await (hasNew ? turn() : sleep(lookCount < hastyLookCount ? hastyMs : calmMs));
+    await (hasNew ? turn() : sleep(lookCount < hastyLookCount ? hastyMs : unhurriedMs));
   }
   return left.map(({ pid }) => pid);
 }
