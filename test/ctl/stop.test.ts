@@ -66,7 +66,9 @@ test('a broken lock is noticed at once, and the person is named', async () => {
   expect((await ctl(masters, args)).code).toBe(0);
   const { code, stderr } = await run.result;
   expect(code).toBe(79);
-  expect(stderr).toMatch(/^redlock-run: lost: "deploy": broken by \S+ \(pid \d+\): "stuck", /);
+  expect(stderr).toMatch(
+    /^redlock-run: lost: "deploy": broken by \S+ \(pid \d+\): "stuck"; the command /,
+  );
   const { json } = await answerOf(masters, ['history', 'deploy']);
   expect(json.runs).toMatchObject([
     { outcome: 'lost', lossReason: 'expired', stoppedBy: { note: 'stuck' } },
