@@ -117,21 +117,28 @@ async function stateOf(): Promise<string> {
   return `${owner === 'them' && isInSeconds ? 'seconds' : owner} ${seconds(endsInMs)}${wrong}`;
 }
 
+/**
+ * What a script makes of a state. Instants are told to half a second, so what took the machine
+ * longer than a fifth of one says nothing, and is asked again.
+ */
+async function cellIn(before: string, script: string): Promise<string> {
+  for (;;) {
+    await master.flush();
+    const beganAt = performance.now();
+    await arrange(before);
+    const arranged = await stateOf();
+    const [who = ''] = before.split(' ');
+    const holder = who === 'us' || who === 'else' ? who : await master.get('k').catch(() => null);
+    const answer = (await asks[script]?.(holder ?? 'nobody')) ?? '';
+    const cell = cellOf(answer, arranged, await stateOf());
+    if (performance.now() - beganAt < 200) return cell;
+  }
+}
+
 function check(table: string): void {
   test.each(rowsOf(table))('$before', async ({ before, cells }) => {
     const found: Record<string, string> = {};
-    for (const script of Object.keys(cells)) {
-      await master.flush();
-      await arrange(before);
-      const arranged = await stateOf();
-      const [who = ''] = before.split(' ');
-      const holder = who === 'us' || who === 'else' ? who : await master.get('k').catch(() => null);
-      found[script] = cellOf(
-        (await asks[script]?.(holder ?? 'nobody')) ?? '',
-        arranged,
-        await stateOf(),
-      );
-    }
+    for (const script of Object.keys(cells)) found[script] = await cellIn(before, script);
     expect(found).toEqual(cells);
   });
 }
