@@ -25,7 +25,7 @@ const seeds = [1, 2];
 /** Marks that occur in few worlds. */
 const more: Partial<Record<Profile, readonly number[]>> = {
   'nested-runs': [3],
-  'in-steps': [3, 4, 5, 7, 9, 12, 29],
+  'in-steps': [3, 4, 5, 7, 9, 12, 18, 29],
   'older-protocol': [3, 15],
   'stop-requests': [5],
 };
