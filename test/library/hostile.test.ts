@@ -87,12 +87,12 @@ test.each([
       // The library does not protect the client itself, which is lent before it connects.
       const source = Client ? clientsOf([hostile], { lazyConnect: true }, Client) : [hostile];
       const holder = redlockOn(masters.slice(0, 2));
-      const lease = await holder.acquire(name, 9_000);
+      const lease = await holder.acquire(name, 60_000);
       const waiter = redlockOn([...masters.slice(0, 2), ...source]);
-      expect((await errorOf(waiter.acquire(name, 9_000, { waitMs: 1_500 }))).kind, name).toBe(
+      expect((await errorOf(waiter.acquire(name, 60_000, { waitMs: 1_500 }))).kind, name).toBe(
         'busy',
       );
-      const next = waiter.acquire(name, 9_000);
+      const next = waiter.acquire(name, 60_000);
       expect(await lease.release(), name).toBe(true);
       expect(await (await next).release(), name).toBe(true);
     });
