@@ -41,13 +41,16 @@ async function hold(ttlMs = 60_000): Promise<{ rig: Rig; lease: Lease }> {
   return { rig, lease: attempt.lease };
 }
 
-/** So many wait behind the holder, on every master. */
+/** So many wait behind the holder, on every master, and can be woken there. */
 function untilInLine(count: number): Promise<unknown> {
   return eventually(`${count} in line`, async () => {
-    const lengths = await Promise.all(
-      masters.map((master) => master.command('zcard', '{r}:queue')),
+    const counts = await Promise.all(
+      masters.map(async (master) => {
+        const channels = (await master.command('pubsub', 'channels', '*')) as readonly string[];
+        return [Number(await master.command('zcard', '{r}:queue')), channels.length];
+      }),
     );
-    return lengths.every((length) => length === count);
+    return counts.flat().every((one) => one === count);
   });
 }
 
