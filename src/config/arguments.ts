@@ -250,8 +250,9 @@ export function unknownOption(rows: readonly OptionRow[], word: string): UsageEr
   const flag = word.replace(/=.*$/s, '');
   if (rows.some((row) => row.long === flag))
     return new UsageError(`${flag}: takes no value (write ${flag})`);
-  const meant = optionMeantBy(flag);
-  if (meant !== null && rows.some(({ long }) => long === meant))
+  const begun = rows.filter(({ long }) => long.startsWith(flag));
+  const meant = optionMeantBy(flag) ?? (begun.length === 1 ? begun[0]?.long : undefined);
+  if (rows.some(({ long }) => long === meant))
     return new UsageError(`${quoted(flag)}: unknown option (did you mean ${meant}?)`);
   let suggestion = 'see --help';
   try {
