@@ -7,6 +7,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../src/cli/help.ts';
 import { type OptionRow, optionTable } from '../../src/config/setting-table.ts';
+import { verbTable } from '../../src/ctl/verb-table.ts';
 import { alone } from '../../src/lock/types.ts';
 import { childEnvironment } from '../../src/run/environment.ts';
 import { outcomeTable } from '../../src/run/outcome.ts';
@@ -82,6 +83,16 @@ it('README.md names the ports of compose.yaml', () => {
 it('README.md has at most 1,200 words', () => {
   const args = readFileSync(path.join(root, 'README.md'), 'utf8').split(/\s+/);
   expect(args.length).toBeLessThanOrEqual(1_200);
+});
+
+it('README.md and docs/reference.md name the verbs without --json', () => {
+  const without = verbTable.filter(({ options }) => !options.some(({ long }) => long === '--json'));
+  const [first, second, ...others] = without.map(({ verb }) => verb);
+  expect(others).toEqual([]);
+  for (const file of ['README.md', 'docs/reference.md'])
+    expect(readFileSync(path.join(root, file), 'utf8').replace(/\s+/g, ' ')).toContain(
+      `All verbs but \`${first}\` and \`${second}\` take \`--json\``,
+    );
 });
 
 it('--help has the table of exit codes', () => {
