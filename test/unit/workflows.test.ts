@@ -54,3 +54,10 @@ describe('what is called exists', () => {
     expect(missing(read(file))).toEqual([]);
   });
 });
+
+it('the page of every schedule says how many states a night plays', () => {
+  const [, count] =
+    /npm run explore -- --states (\d+)/.exec(read('.github/workflows/night.yml')) ?? [];
+  const nights = /up\nto ([\d,]+) states of each world/.exec(read('docs/results/explore.md'))?.[1];
+  expect(nights?.replaceAll(',', '')).toBe(count);
+});

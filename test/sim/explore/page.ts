@@ -66,7 +66,8 @@ ${cpu?.model.trim()}, ${os.cpus().length} cores; node ${process.versions.node}; 
 *Complete to*: every schedule of at most so many steps was played; at **the end**, every schedule of
 any length, because longer ones lead to no other states. *States* are different states of masters,
 clients and messages, and *steps* lead from one to another; they include what was played of the next
-longer schedules. The time is that of one core.
+longer schedules. The time is that of one core. Each night the workflow *night* plays up
+to 100,000 states of each world.
 
 | world | what happens | complete to | states | steps | time | found |
 | --- | --- | --- | --- | --- | --- | --- |
