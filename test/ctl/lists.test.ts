@@ -2,6 +2,7 @@
 // as doctor shows them. Those of redlock-run are in cli/membership.test.ts. Another host is a list
 // of ours under its name.
 
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { RedlockOptions } from '../../src/index.ts';
@@ -147,4 +148,17 @@ test('doctor shows the lists and their hosts, and grades them as a run does', as
   expect(await told(ours)).toEqual([
     expect.stringMatching(/^ok: web1 \(2d\S* ago\) has 3 masters/),
   ]);
+});
+
+test('docs/operations.md shows what doctor says of another list', async () => {
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  const [, shown] = /transcript:lists -->\n```console\n\$ .*\n([\s\S]*?)```/.exec(page) ?? [];
+  await tellList(3 * 60 * 60 * 1000);
+  const { stdout } = await graceful(['doctor']);
+  const [found = ''] = /^.* lists:.*\n.*\n.*\n/m.exec(stdout) ?? [];
+  // On the page it is the other host that has masters 4 and 5.
+  const inPage = (text: string, { url }: TestMaster, at: number) =>
+    text.replaceAll(url, `redis://10.0.0.${[1, 4, 5][at]}:6379`);
+  const masked = theirs.reduce(inPage, found).replace('web1', 'web2');
+  expect(masked.replace(/\(\S+ ago\)/, '(3h12m ago)')).toBe(shown);
 });

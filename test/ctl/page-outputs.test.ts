@@ -1,5 +1,6 @@
 // What docs/operations.md shows beside its two long stories, and docs/reference.md: each command is
 // run, and prints what stands there, but for times, durations, hosts, processes, tokens and fences.
+// And what the page quotes of status is what it prints in that state.
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -13,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from 'vitest';
-import { countOf, environmentFor, takeBy, useMasters } from '../cli/rig.ts';
+import { countOf, environmentFor, type TestMaster, takeBy, useMasters } from '../cli/rig.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -149,3 +150,71 @@ test('69 names each master that did not vote', async () => {
   for (const master of masters.slice(1)) await master.kill();
   expect(masked(printed(command))).toBe(masked(output));
 });
+
+const statusOf = () => printed('redlockctl status deploy');
+const set = (master: TestMaster | undefined, ...words: string[]) =>
+  master?.command('set', 'redlock:deploy', ...words);
+
+/** What is printed in the state of each entry of the list, in their order. */
+const entries: readonly (() => Promise<string> | string)[] = [
+  async () => {
+    const holder = rig.start(['deploy', '--', join(folder, 'deploy.sh')]);
+    await held('deploy');
+    const output = statusOf();
+    holder.signal('SIGTERM');
+    await holder.result;
+    return output;
+  },
+  () => '', // It quotes nothing.
+  () => {
+    printed('redlock-run --hold-at-least 1m deploy -- true');
+    return statusOf() + printed('redlock-run -n deploy -- true');
+  },
+  async () => {
+    for (const master of masters) await set(master, 'of another program');
+    return statusOf();
+  },
+  async () => {
+    for (const [at, master] of masters.entries()) await set(master, `${at}`, 'px', '60000');
+    return statusOf();
+  },
+  async () => {
+    await set(masters[0], 'left', 'px', '60000');
+    return statusOf();
+  },
+  async () => {
+    const status = 'REDLOCK_RESTART_GRACE=30m redlockctl status deploy';
+    const unmarked = printed(status);
+    for (const master of masters) await master.markLongAgo('redlock:');
+    return unmarked + printed(status);
+  },
+  async () => {
+    await masters[0]?.kill();
+    await masters[1]?.freeze();
+    const output = statusOf();
+    masters[1]?.thaw();
+    await masters[0]?.restart();
+    return output;
+  },
+  () => statusOf(),
+];
+
+/** What an entry quotes, without the commands; `...` stands for the rest of a line. */
+function quotedIn(entry: string): string[] {
+  return [...entry.matchAll(/`([^`]+)`/g)]
+    .map(([, text = '']) => text.replace(/\s+/g, ' ').replace(/,? ?\.\.\.$/, ''))
+    .filter((text) => !/^redlock/.test(text));
+}
+
+test('what the page quotes of status is what it prints in that state', async () => {
+  const [, list = ''] = /`status` says one of([\s\S]*?)\n###? /.exec(pages) ?? [];
+  const quotes = list.split('\n- ').slice(1).map(quotedIn);
+  expect(quotes).toHaveLength(entries.length);
+  const comparable = (text: string) => masked(text).replace(/\d+ s\b/g, 'DURATION');
+  for (const [at, print] of entries.entries()) {
+    for (const master of masters) await master.flush();
+    const output = comparable(await print());
+    const missing = quotes[at]?.filter((quote) => !output.includes(comparable(quote)));
+    expect({ entry: at + 1, missing, output }).toMatchObject({ missing: [] });
+  }
+}, 60_000);
