@@ -74,12 +74,13 @@ test('holds the program, its licence and the example, and neither sources nor te
   expect(others).toEqual([]);
 });
 
-test('holds every file that its pages link to', () => {
+test('holds every file and picture that its pages link to', () => {
   const links = files
     .filter((file) => file.endsWith('.md') && !file.startsWith('dist/'))
     .flatMap((page) => {
       const text = readFileSync(join(root, page), 'utf8').replace(/```[\s\S]*?```/g, '');
-      const targets = [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, to]) => to ?? '');
+      const found = text.matchAll(/(?:\]\(|src(?:set)?=")(?!\w+:|#)([^)#\s"]+)/g);
+      const targets = [...found].map(([, to]) => to ?? '');
       return targets.map((to) => join(dirname(page), to));
     });
   expect(links.length).toBeGreaterThan(50);
