@@ -6,11 +6,13 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
+  createReadStream,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
@@ -172,17 +174,17 @@ describe('where they are installed', () => {
   });
 });
 
-describe('install.sh', () => {
-  const script = join(folder, 'install.sh');
-  const variables = (prefix: string, more: Record<string, string> = {}) => ({
-    PATH: process.env.PATH ?? '',
-    PREFIX: prefix,
-    REDLOCK_RUN_URL: `file://${folder}`,
-    ...more,
-  });
-  const install = (prefix: string, args: string[] = [], file = script) =>
-    run('sh', [file, ...args], { env: variables(prefix) });
+const script = join(folder, 'install.sh');
+const variables = (prefix: string, more: Record<string, string> = {}) => ({
+  PATH: process.env.PATH ?? '',
+  PREFIX: prefix,
+  REDLOCK_RUN_URL: `file://${folder}`,
+  ...more,
+});
+const install = (prefix: string, args: string[] = [], file = script) =>
+  run('sh', [file, ...args], { env: variables(prefix) });
 
+describe('install.sh', () => {
   test('installs what runs, and removes all of it', async () => {
     const prefix = fresh();
     expect((await install(prefix)).stdout).toMatch(/bin\/redlock-run, redlock-run \d/);
@@ -255,6 +257,60 @@ describe('install.sh', () => {
     expect(readdirSync(temporary)).toEqual([]);
     expect(await filesIn(prefix)).toEqual([]);
   });
+});
+
+describe('install.sh, and what the system has', () => {
+  /** A PATH with nothing but what the script needs, and `more`. */
+  const pathOf = (...more: string[]) => {
+    const bin = fresh();
+    const needed = 'sh uname tar gzip mktemp sha256sum mkdir rm cp mv find'.split(' ');
+    for (const name of [...needed, ...more]) {
+      const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
+      symlinkSync(found.stdout.trim(), join(bin, name));
+    }
+    return bin;
+  };
+
+  test('from a folder it needs neither curl nor wget; from elsewhere it asks for one', async () => {
+    const prefix = fresh();
+    const env = variables(prefix, { PATH: pathOf() });
+    expect((await run('sh', [script], { env })).stdout).toMatch(/bin\/redlock-run, redlock-run \d/);
+    const elsewhere = { ...env, REDLOCK_RUN_URL: 'http://127.0.0.1:1' };
+    await expect(run('sh', [script], { env: elsewhere })).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/curl, wget: neither is on the PATH/),
+    });
+  });
+
+  test.runIf(isInstalled('wget'))('downloads by wget where there is no curl', async () => {
+    const server = createServer(({ url = '' }, response) => {
+      createReadStream(join(folder, url)).pipe(response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const prefix = fresh();
+    const more = { PATH: pathOf('wget'), REDLOCK_RUN_URL: `http://127.0.0.1:${port}` };
+    const { stdout } = await run('sh', [script], { env: variables(prefix, more) });
+    server.close();
+    expect(stdout).toMatch(/bin\/redlock-run, redlock-run \d/);
+  });
+
+  // Bun, which is in the executable, cannot start there: no code of ours could say why.
+  test.runIf(process.getuid?.() === 0)(
+    'says that /proc is missing, and why it has to',
+    async () => {
+      const hidden = (command: string, env: Record<string, string>) =>
+        run('unshare', ['--mount', 'sh', '-c', `mount -t tmpfs none /proc && ${command}`], { env });
+      const [prefix, marker] = [fresh(), join(fresh(), 'ran')];
+      await install(prefix);
+      const env = variables(fresh());
+      const message = expect.stringMatching(/\/proc: not mounted/);
+      await expect(hidden(`sh ${script}`, env)).rejects.toMatchObject({ code: 1, stderr: message });
+      const job = `${prefix}/bin/redlock-run job -- touch ${marker}`;
+      await expect(hidden(job, { PATH: env.PATH, ...environmentFor(masters) })).rejects.toThrow();
+      expect(existsSync(marker)).toBe(false);
+    },
+  );
 });
 
 describe.runIf(process.getuid?.() === 0)('the image', () => {
