@@ -1,14 +1,18 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { measurePatience } from './scripts/patience.js';
+import { keepCertificates } from './test/servers/certificates.ts';
 import { generous } from './test/servers/patience.ts';
 import { shareCache } from './test/servers/shared-cache.ts';
 
 measurePatience();
 shareCache();
+keepCertificates();
 
 /** The suites that test src/ itself. The others start the programs in dist/. */
 const ofSource = ['unit', 'sim', 'mutants'];
+/** Those that install packages. */
+const fromRegistries = ['interop', 'packages'];
 
 // One project a suite; test/README.md says which question each answers. The suites that start
 // servers and programs run one file at a time: two cores shared by five masters and a few dozen
@@ -18,7 +22,11 @@ const suite = (name: string, options: object = {}) => ({
     name,
     include: [`test/${name}/**/*.test.ts`],
     globalSetup: ofSource.includes(name) ? [] : ['test/servers/built.ts'],
-    setupFiles: ['test/servers/clean-environment.ts', 'test/no-warnings.ts'],
+    setupFiles: [
+      'test/servers/clean-environment.ts',
+      'test/no-warnings.ts',
+      ...(fromRegistries.includes(name) ? ['test/servers/registries.ts'] : []),
+    ],
     testTimeout: generous(30_000),
     expect: { poll: { timeout: generous(10_000) } },
     hookTimeout: generous(30_000),
