@@ -102,15 +102,16 @@ function notAcquiredLine(
       return `lost: ${which}: ${why}; the command was not started`;
     }
     case 'busy': {
-      const { holder, freeInMs, holderCount, queuedCount } = acquisition;
+      const { holder, freeInMs, holderCount, queuedCount, blockedName } = acquisition;
       const held = holderLine(holder, freeInMs, holderCount);
+      const whichOne = oneOf(names, blockedName);
       if (queuedCount !== undefined) {
         const queue = `${queuedCount} waiting already; ${held}`;
-        return busyLine(oneOf(names), queue, 'try later, or raise --max-waiters');
+        return busyLine(whichOne, queue, 'try later, or raise --max-waiters');
       }
       const longer = waitMs === 0 ? 'wait with -w' : 'wait longer with -w';
       const wait = otherSlots(holder, slotCount) ?? longer;
-      return busyLine(oneOf(names), held, parseFreeze(holder) ? 'redlockctl thaw ends it' : wait);
+      return busyLine(whichOne, held, parseFreeze(holder) ? 'redlockctl thaw ends it' : wait);
     }
     case 'unreachable': {
       const failures = failuresLine(acquisition.failures);

@@ -3,7 +3,7 @@
 // holder changes, and once a minute: a log that is silent for long is taken for a dead job.
 
 import { isInBackground } from '../run/terminal.ts';
-import { oneLine } from '../text/foreign-text.ts';
+import { oneLine, quoted } from '../text/foreign-text.ts';
 import { failuresLine, heldByLine, otherSlots, waitingHead, waitingLine } from '../text/lines.ts';
 import type { WaitEvent } from './run-lines.ts';
 import { mayColour, type Output } from './stderr.ts';
@@ -153,10 +153,12 @@ export function waitStateOf(event: WaitEvent, slotCount: number | null): WaitSta
     const why = () => `no quorum: ${failuresLine(failures)}`;
     return { key: event.kind, position: null, printAfterMs, why };
   }
-  const { holder, remainingMs, holderCount, position } = event;
+  const { holder, remainingMs, holderCount, position, blockedName } = event;
   const other = otherSlots(holder, slotCount);
   const behind = other === null ? '' : ` (${other})`;
-  const why = (nowMs: number) => heldByLine(holder, remainingMs, holderCount, nowMs) + behind;
+  const name = blockedName === undefined ? '' : `${quoted(blockedName)}: `;
+  const why = (nowMs: number) =>
+    `${name}${heldByLine(holder, remainingMs, holderCount, nowMs)}${behind}`;
   return { key: holder, position, printAfterMs: 0, why };
 }
 

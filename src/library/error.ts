@@ -98,12 +98,10 @@ export function notAcquiredError(
   const which = whichOf(resources);
   switch (acquisition.kind) {
     case 'busy': {
-      const { holder, freeInMs, holderCount } = acquisition;
-      return new RedlockError(
-        'busy',
-        busyLine(oneOf(resources), holderLine(holder, freeInMs, holderCount), 'raise waitMs'),
-        { holder, freeInMs },
-      );
+      const { holder, freeInMs, holderCount, blockedName } = acquisition;
+      const held = holderLine(holder, freeInMs, holderCount);
+      const message = busyLine(oneOf(resources, blockedName), held, 'raise waitMs');
+      return new RedlockError('busy', message, { holder, freeInMs });
     }
     case 'unreachable': {
       const { failures, gaveUpAfterMs } = acquisition;

@@ -97,6 +97,8 @@ export type LockEvent =
       /** How many different values were seen. */
       readonly holderCount: number;
       readonly remainingMs: number | null;
+      /** Of several names the one that is not free; absent: there is only one. */
+      readonly blockedName?: string;
       /** Our position: how many waiters are before us in the queue; null: we are not in it yet. */
       readonly position: number | null;
       readonly waitedMs: number;

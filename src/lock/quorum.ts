@@ -171,12 +171,18 @@ export function contentionOf(
     Math.max(1, quorum - grantedCount - missingVotes),
   );
   const newer = refusals.flatMap(({ supersededBy }) => supersededBy ?? []);
+  const shown = isNamed ? holder : '';
+  const showing = refusals.filter((one) => one.holder === shown);
   return {
-    holder: isNamed ? holder : '',
+    holder: shown,
     holderCount: isOne ? 1 : new Set(holders).size,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
     isHeld: holderVotes + reservedCount >= quorum,
     position: positions.length === 0 ? null : median(positions),
+    blockedIndex: mostCommon(
+      showing.flatMap(({ blockedIndex }) => blockedIndex ?? []),
+      1,
+    ),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
     freeSlot,
     supersededBy: newer.length >= quorum ? mostCommon(newer, 1) : null,

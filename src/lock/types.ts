@@ -112,7 +112,8 @@ export interface MasterFailure {
  * Another value is there, or other waiters come first: then `holder` is empty. `remainingMs` is
  * null for a key that never expires. `position` is ours: how many are before us in the queue;
  * null: we are not in it. `freeSlots`: slots that are free here instead of the one that was asked
- * for. `supersededBy`: the id of a newer waiter, where both are preemptible.
+ * for. `supersededBy`: the id of a newer waiter, where both are preemptible. `blockedIndex`: of
+ * several resources the one that is not free for us.
  */
 export interface Refused {
   readonly kind: 'refused';
@@ -122,6 +123,7 @@ export interface Refused {
   readonly masterTimeUs: number;
   readonly freeSlots?: readonly number[];
   readonly supersededBy?: string;
+  readonly blockedIndex?: number;
 }
 
 /** `fence` is what this master's counter has been raised to; null for a claim without one. */
@@ -186,6 +188,8 @@ export interface Contention {
   readonly isHeld: boolean;
   /** Our position: how many are before us, by the median of the masters; null: not in the queue. */
   readonly position: number | null;
+  /** Of several resources the one that `holder` holds, on most masters; null: there is only one. */
+  readonly blockedIndex: number | null;
   /** The median of the masters' clocks when they refused us. */
   readonly arrivalUs: number;
   /** A slot that may be had instead of the one that was asked for; null: none. */

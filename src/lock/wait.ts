@@ -6,7 +6,7 @@
 import { type Failure, failuresOf, hasQuorumAnswered, isMisconfigured } from './failures.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { Redlock } from './redlock.ts';
-import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
+import type { Attempt, Claim, Contention, Lease, MasterFailure } from './types.ts';
 import type { Subscriptions } from './wait-queue.ts';
 
 export type Acquisition =
@@ -23,6 +23,8 @@ export type Acquisition =
       readonly holder: string;
       readonly holderCount: number;
       readonly freeInMs: number | null;
+      /** Of several names the one that is not free; absent: there is only one. */
+      readonly blockedName?: string;
       /** So many waiters were in the queue already, and no more were wanted. Absent: not that. */
       readonly queuedCount?: number;
     }
@@ -218,8 +220,7 @@ class Wait {
       return null;
     this.#queuedCount = attempt.position;
     if (maxWaiters === null || attempt.position < maxWaiters) return null;
-    const { holder, holderCount, freeInMs, position: queuedCount } = attempt;
-    return { kind: 'busy', holder, holderCount, freeInMs, queuedCount };
+    return { kind: 'busy', ...this.#blockerIn(attempt), queuedCount: attempt.position };
   }
 
   /** Reports the refusal, enters the queue if that is to be done, and pauses. */
@@ -229,8 +230,8 @@ class Wait {
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotTryCount = 0;
     if (attempt.kind === 'busy') {
-      const { holder, holderCount, freeInMs: remainingMs, position } = attempt;
-      report({ kind: 'waiting', holder, holderCount, remainingMs, position, waitedMs });
+      const { freeInMs: remainingMs, ...blocker } = this.#blockerIn(attempt);
+      report({ kind: 'waiting', ...blocker, remainingMs, position: attempt.position, waitedMs });
       if (waitMs !== 0 && !retries && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
@@ -280,8 +281,7 @@ class Wait {
     switch (attempt.kind) {
       case 'busy': {
         if (attempt.supersededBy !== null) return { kind: 'superseded', by: attempt.supersededBy };
-        const { holder, holderCount, freeInMs } = attempt;
-        return { kind: 'busy', holder, holderCount, freeInMs };
+        return { kind: 'busy', ...this.#blockerIn(attempt) };
       }
       case 'too-slow':
         return attempt;
@@ -291,6 +291,13 @@ class Wait {
         return { kind: 'unreachable', failures: attempt.failures, gaveUpAfterMs };
       }
     }
+  }
+
+  /** What is told of the lock that is not free. */
+  #blockerIn({ holder, holderCount, freeInMs, blockedIndex }: Contention) {
+    const blockedName = this.#claim.resources[blockedIndex ?? Number.NaN];
+    const blocker = { holder, holderCount, freeInMs };
+    return blockedName === undefined ? blocker : { ...blocker, blockedName };
   }
 
   /** Leaves the queue for those behind us, if we are in it, and a line in the history. */

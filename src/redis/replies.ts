@@ -163,19 +163,24 @@ const refusal = tuple(
   microseconds,
   text(mostToldBytes),
   listOf(integer(1, mostSlots), mostSlots),
+  integer(0),
 );
 
 const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
   1: as(tuple(oneOf(1), integer(0)), ([, fence]) => ({ kind: 'granted', fence })),
-  0: as(refusal, ([, holder, remainingMs, position, secs, micros, supersededBy, freeSlots]) => ({
-    kind: 'refused',
-    holder,
-    remainingMs: remainingMs >= 0 ? remainingMs : null,
-    position: position < 0 ? null : position,
-    masterTimeUs: secs * 1_000_000 + micros,
-    ...(supersededBy ? { supersededBy } : {}),
-    ...(freeSlots.length > 0 ? { freeSlots } : {}),
-  })),
+  0: as(
+    refusal,
+    ([, holder, remainingMs, position, secs, micros, supersededBy, freeSlots, blocked]) => ({
+      kind: 'refused',
+      holder,
+      remainingMs: remainingMs >= 0 ? remainingMs : null,
+      position: position < 0 ? null : position,
+      masterTimeUs: secs * 1_000_000 + micros,
+      ...(supersededBy ? { supersededBy } : {}),
+      ...(freeSlots.length > 0 ? { freeSlots } : {}),
+      ...(blocked > 0 ? { blockedIndex: blocked - 1 } : {}),
+    }),
+  ),
 });
 
 const extension: Shape<ExtendReply> = byFirst<ExtendReply>({

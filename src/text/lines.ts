@@ -174,9 +174,10 @@ export function whichOf(names: readonly string[]): string {
   return names.map((name) => quoted(name)).join(' ');
 }
 
-/** The same where it is not known which of them is meant: `one of "a" "b"`. */
-export function oneOf(names: readonly string[]): string {
-  return names.length > 1 ? `one of ${whichOf(names)}` : whichOf(names);
+/** The same where one of them is meant: `"b" of "a" "b"`, or `one of "a" "b"`. */
+export function oneOf(names: readonly string[], name?: string): string {
+  if (names.length === 1) return whichOf(names);
+  return `${name === undefined ? 'one' : quoted(name)} of ${whichOf(names)}`;
 }
 
 /** What is known of a wait for a lock. */

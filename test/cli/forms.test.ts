@@ -133,7 +133,9 @@ test('several names: all or none', async () => {
   const other = await holding('b');
   const { code, stderr } = await run(['-n', 'a', 'b', 'c', '--', 'true']);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/^redlock-run: busy: one of "a" "b" "c": held by .*, pid \d+, /);
+  expect(stderr).toMatch(/^redlock-run: busy: "b" of "a" "b" "c": held by .*, pid \d+, /);
+  const waited = await run(['-w', '0.5', 'a', 'b', 'c', '--', 'true']);
+  expect(waited.stderr).toMatch(/ for "a" "b" "c": 1st in the queue; "b": held by .*\n.*busy: "b"/);
   expect(await outcomes(['-n', 'a'], ['-n', 'c'])).toEqual([0, 0]);
   await end(other);
   const all = await holding('a', 'b', 'c');

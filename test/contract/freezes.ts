@@ -61,7 +61,11 @@ export function freezes(world: World): void {
     it('one of several names is enough', async (server, master) => {
       await server.freezeLock('s', 'f', 0);
       const both = claimOf('a', { resources: ['r', 's'] });
-      expect(await master.acquire(both, lasting)).toMatchObject({ kind: 'refused', holder: 'f' });
+      const frozen = { kind: 'refused', holder: 'f', blockedIndex: 1 };
+      expect(await master.acquire(both, lasting)).toMatchObject(frozen);
+      await server.write('r', 'them', 5_000);
+      expect(await server.handle().acquire(both, lasting)).toMatchObject(frozen);
+      await server.remove('r');
       expect(await server.read('r')).toBe(null);
     });
 

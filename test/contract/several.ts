@@ -38,14 +38,19 @@ function together(it: Declare): void {
     expect(await ownership(server)).toEqual([heldBy('a'), heldBy('a')]);
   });
 
-  for (const [which, resource] of [
-    ['first', 'r'],
-    ['second', 's'],
+  for (const [which, resource, blockedIndex] of [
+    ['first', 'r', 0],
+    ['second', 's', 1],
   ] as const) {
     it(`are refused together where the ${which} is held by another`, async (server) => {
       await server.write(resource, 'them', 5_000);
       const reply = await ask(server, claimOf('a', both));
-      expect(reply).toMatchObject({ kind: 'refused', holder: 'them', remainingMs: upTo(5_000) });
+      expect(reply).toMatchObject({
+        kind: 'refused',
+        holder: 'them',
+        remainingMs: upTo(5_000),
+        blockedIndex,
+      });
       expect((await ownership(server)).filter((one) => one !== null)).toEqual([
         heldBy('them', 5_000),
       ]);
@@ -168,6 +173,8 @@ function queues(it: Declare): void {
       holder: '',
       position: 1,
     });
+    const ahead = { kind: 'refused', holder: '', blockedIndex: 1 };
+    expect(await ask(server, claimOf('c', { resources: ['t', 's'] }))).toMatchObject(ahead);
     expect(await server.read('s')).toBeNull();
   });
 

@@ -156,7 +156,7 @@ describe('several resources', () => {
     const other = await redlockOn(masters).acquire('b', 5_000);
     const error = await errorOf(redlockOn(masters).acquire(['a', 'b', 'c'], 5_000, { waitMs: 0 }));
     expect(error.kind).toBe('busy');
-    expect(error.message).toMatch(/^busy: one of "a" "b" "c": held by /);
+    expect(error.message).toMatch(/^busy: "b" of "a" "b" "c": held by /);
     expect([await refusal('a'), await refusal('c')]).toEqual([null, null]);
     await other.release();
     const names = ['c', 'b', 'a'];

@@ -32,8 +32,8 @@ type Answer = Parameters<typeof toScripts>[0];
 const hostileMaster = (answer: Answer) => startHostile(toScripts(answer));
 
 const time = [':1700000000\r\n', ':5\r\n'];
-/** The end of a refusal: no newer waiter, no free slots. */
-const alone = [bulk(''), list()];
+/** The end of a refusal: no newer waiter, no free slots, one name. */
+const alone = [bulk(''), list(), ':0\r\n'];
 /** Complete replies, none of which any script of ours gives. */
 const nonsense: Readonly<Record<string, string>> = {
   nil: '$-1\r\n',
@@ -104,6 +104,17 @@ const nonsense: Readonly<Record<string, string>> = {
     ...time,
     bulk(''),
     bulk('1'),
+    ':0\r\n',
+  ),
+  'refused for a name below the first': list(
+    ':0\r\n',
+    bulk('x'),
+    ':5\r\n',
+    ':-1\r\n',
+    ...time,
+    bulk(''),
+    list(),
+    ':-1\r\n',
   ),
   'extended at no time': list(':1\r\n', '$-1\r\n', '$-1\r\n', bulk('')),
   'extended, and no more': list(':1\r\n', ...time),

@@ -81,6 +81,7 @@ describe('slots', () => {
       ...now,
       bulk(''),
       list(...slots.map((one) => `:${one}\r\n`)),
+      ':0\r\n',
     );
 
   async function holdSlots(...slots: number[]): Promise<void> {
@@ -127,7 +128,7 @@ describe('a lock that another holds', () => {
   const refused = (holder: string, [seconds, micros] = now) =>
     list(
       ...[':0\r\n', bulk(holder), ':60000\r\n', ':-1\r\n'],
-      ...[seconds as string, micros as string, bulk(''), list()],
+      ...[seconds as string, micros as string, bulk(''), list(), ':0\r\n'],
     );
   beforeEach(async () => {
     for (const master of masters) await master.command('set', 'r', 'them', 'px', 60_000);

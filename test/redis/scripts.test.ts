@@ -45,7 +45,7 @@ const run = (script: string, ...args: Words) =>
 const acquiring = (script: string, ...args: Words) =>
   master.command('eval', script, keys.length + 1, ...keys, 'f', ...args);
 /** At the end of a refusal: the time, nothing newer, no slots. */
-const refusedAt = [expect.any(Number), expect.any(Number), '', []];
+const refusedAt = [expect.any(Number), expect.any(Number), '', [], 0];
 const pttl = async (key: string) => Number(await master.command('pttl', key));
 const about = (ms: number) =>
   expect.toSatisfy((left: number) => left > ms - 1_000 && left <= ms, `about ${ms}`);

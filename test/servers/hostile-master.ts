@@ -105,6 +105,7 @@ export const refusal = (remainingMs = 60_000) => {
     ...time,
     bulk(''),
     list(),
+    ':0\r\n',
   );
 };
 /** The reply of an echo server. */

@@ -10,8 +10,9 @@
 -- Returns {1, fence} granted, one fence for all resources (0: no fence); or {0, beginning of the
 --   holder's value, or mode ('': others are first), PTTL (-1: never expires), position in the queue
 --   (-1: none), seconds, microseconds, id of the newer waiter that superseded us ('': none), {free
---   slots}} refused. A key of another type counts as held, by '(a hash)' or so. An error where a
---   counter is corrupt; then nothing is done.
+--   slots}, which of several resources is not free (0: there is only one)} refused. A key of
+--   another type counts as held, by '(a hash)' or so. An error where a counter is corrupt; then
+--   nothing is done.
 -- Atomic: between two requests another client could set a key, or count, or come first.
 --
 -- Our own value counts as free: it stems from an attempt whose answer was lost. A missing counter
@@ -49,7 +50,7 @@ if not set or not set.ok then
   -- @include told.lua
   local count = #KEYS / 6
   local function channel(i) return ARGV[7 + i] end
-  local function refuse(holder, remainingMs, by, slots)
+  local function refuse(holder, remainingMs, by, slots, at)
     -- @history
     for i = 1, line and count or 0 do
       pcall(add_skip, KEYS[i * 5 - 4], line, host, run, holder)
@@ -59,16 +60,18 @@ if not set or not set.ok then
     for i = 1, id ~= '' and by == '' and count or 0 do
       place = math.max(place, position(i, id) or -1)
     end
-    return {0, holder, remainingMs, place, tonumber(now()[1]), tonumber(now()[2]), by, slots}
+    local seconds, microseconds = unpack(now())
+    return {0, holder, remainingMs, place, tonumber(seconds), tonumber(microseconds), by, slots,
+      count > 1 and at or 0}
   end
-  local freeze, frozenMs = nil, 0
+  local freeze, frozenMs, frozenAt = nil, 0, nil
   for i = 1, count do
     drop_silent(i)
     local key = KEYS[helpers + i]
     local found = redis.pcall('GET', key)
     if found then
       freeze = type(found) == 'table' and '(a ' .. redis.call('TYPE', key).ok .. ')' or told(found)
-      frozenMs = redis.call('PTTL', key)
+      frozenMs, frozenAt = redis.call('PTTL', key), i
     end
   end
 
@@ -114,9 +117,9 @@ if not set or not set.ok then
   end
 
   -- What others hold.
-  local blocker, blockedMs, standing, isOurs = nil, 0, {}, {}
-  local function block(holder, remainingMs)
-    blocker = blocker or holder
+  local blocker, blockedAt, blockedMs, standing, isOurs = nil, nil, 0, {}, {}
+  local function block(i, holder, remainingMs)
+    blocker, blockedAt = blocker or holder, blockedAt or i
     if blockedMs >= 0 then
       blockedMs = remainingMs < 0 and -1 or math.max(blockedMs, remainingMs)
     end
@@ -127,9 +130,9 @@ if not set or not set.ok then
     standing[i] = holder
     isOurs[i] = mode == '' and holder == value
     if type(holder) == 'table' then
-      block('(a ' .. redis.call('TYPE', key).ok .. ')', redis.call('PTTL', key))
+      block(i, '(a ' .. redis.call('TYPE', key).ok .. ')', redis.call('PTTL', key))
     elseif holder and not isOurs[i] and (mode == '' or holder ~= mode) then
-      block(told(holder), redis.call('PTTL', key))
+      block(i, told(holder), redis.call('PTTL', key))
     end
   end
   local slotCount, slots, isOnFreeSlot = 0, {}, false
@@ -155,7 +158,7 @@ if not set or not set.ok then
     end
   end
   local isFull = slotCount > 0 and #slots == 0
-  if isFull then block(mode, soonestMs) end
+  if isFull then block(1, mode, soonestMs) end
   for i = 1, has(id, 'replace') and not freeze and count or 0 do
     local function wake_holder(holder)
       wake(channel(i), 'holder:' .. (string.match(holder, '^%S+') or ''))
@@ -171,10 +174,10 @@ if not set or not set.ok then
   end
   -- @end
   if freeze and not isOurs[1] then
-    blocker = nil
-    block(freeze, frozenMs)
+    blocker, blockedAt = nil, nil
+    block(frozenAt, freeze, frozenMs)
   end
-  if blocker then return refuse(blocker, blockedMs, '', {}) end
+  if blocker then return refuse(blocker, blockedMs, '', {}, blockedAt) end
 
   -- Those before us. A claim that shares passes others that share. One that is woken, or was heard
   -- of in this time, is about to ask.
@@ -188,7 +191,7 @@ if not set or not set.ok then
         lostCount = lostCount + 1
         isAnnounced = isAnnounced and lostCount <= mostLost
         if not isAnnounced or askedAt > now_ms() - aboutToAskMs or wake(channel(i), other) then
-          return refuse('', math.max(0, redis.call('PTTL', KEYS[i * 5 - 4])), '', {})
+          return refuse('', math.max(0, redis.call('PTTL', KEYS[i * 5 - 4])), '', {}, i)
         end
         forget(i, other)
       end

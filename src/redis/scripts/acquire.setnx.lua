@@ -6,7 +6,7 @@
 --   not wait then, as in acquire.lua: index, mostBytes, line, host, run, 1 if the run was refused
 --   before.
 -- Returns {1, 0} granted, or {0, holder's value or time, ms left (-1: no end), -1, seconds,
---   microseconds, '', {}} refused, as acquire.lua does.
+--   microseconds, '', {}, 0} refused, as acquire.lua does.
 -- Atomic: other programs compare what GETSET gives them instead; we need not.
 
 local value, ttl, unitMs = unpack(ARGV, 1, 3)
@@ -22,7 +22,9 @@ local function refuse(holder, leftMs)
   -- @history
   if line then pcall(add_skip, KEYS[1], line, host, run, told(holder)) end
   -- @end
-  return {0, told(holder), math.ceil(leftMs), -1, tonumber(now()[1]), tonumber(now()[2]), '', {}}
+  local seconds, microseconds = unpack(now())
+  return {0, told(holder), math.ceil(leftMs), -1, tonumber(seconds), tonumber(microseconds), '', {},
+    0}
 end
 local time = redis.pcall('GET', KEYS[1])
 if type(time) == 'table' then

@@ -75,6 +75,20 @@ describe('the holder that is told', () => {
   });
 });
 
+describe('which of several names is not free', () => {
+  const at = (blockedIndex: number, holder = 'a'): Refused => ({ ...by(holder), blockedIndex });
+  it.each<[votes: AcquireReply[], blockedIndex: number | null]>([
+    [[by('a'), by('a')], null],
+    [[at(1), at(1)], 1],
+    [[at(0), at(1), at(1)], 1],
+    [[at(0, 'b'), at(1, 'a'), at(1, 'a')], 1],
+    [[at(0, ''), at(0, ''), at(1, 'a')], 0],
+    [[at(1), granted, failed], 1],
+  ])('%j', (votes, blockedIndex) => {
+    expect(contentionOf(votes, 3, alone.sharing)).toMatchObject({ blockedIndex });
+  });
+});
+
 describe('a refused round goes on', () => {
   it.each<[awaitsOthers: boolean, masterCount: number, votes: AcquireReply[]]>([
     [false, 1, [by('a')]],
