@@ -68,6 +68,10 @@ const token: VerbOption = {
   argument: 'T',
   description: 'only if the holder has this token',
 };
+const ownToken: VerbOption = {
+  ...token,
+  description: 'the token that acquire or hold has printed',
+};
 const note: VerbOption = {
   long: '--note',
   argument: 'WHY',
@@ -270,7 +274,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'extend a lock to another --ttl from now; exits 79 when it was lost',
-    options: [onceTtl, token, json],
+    options: [onceTtl, ownToken, json],
   },
   {
     verb: 'release',
@@ -278,7 +282,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'release a lock; exits 79 when it was lost before',
-    options: [token, json],
+    options: [ownToken, json],
   },
   {
     verb: 'check',
@@ -288,7 +292,7 @@ export const verbTable: readonly VerbRow[] = [
     summary:
       'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token; ' +
       'or: does the job of this NAME still run?',
-    options: [token, succeededWithin, maxSkips, json],
+    options: [ownToken, succeededWithin, maxSkips, json],
   },
   {
     verb: 'metrics',

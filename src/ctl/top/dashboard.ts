@@ -105,6 +105,10 @@ export function movedBy(key: string, room: number): number | null {
     case '\x1bOH':
     case '\x1b[1~':
       return Number.NEGATIVE_INFINITY;
+    case '\x1b[F':
+    case '\x1bOF':
+    case '\x1b[4~':
+      return Number.POSITIVE_INFINITY;
     default:
       return null;
   }

@@ -75,7 +75,7 @@ export class KeptTree implements ProcessTree {
     try {
       this.#reapEnded();
     } catch {
-      // For want of descriptors, for example. The next look follows soon.
+      // Descriptors may have run out, for example. The next look follows soon.
     }
   }
 

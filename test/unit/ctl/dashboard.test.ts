@@ -90,6 +90,7 @@ describe('a screen', () => {
     ['\x1b[5~', -16],
     ['\x1b[6~', 16],
     ['\x1b[H', Number.NEGATIVE_INFINITY],
+    ['\x1b[F', Number.POSITIVE_INFINITY],
     ['x', null],
   ])('the key %j moves it by %j', (key, by) => {
     expect(movedBy(key, 16)).toBe(by);
