@@ -12,6 +12,8 @@ import { temporaryFolder } from '../../servers/temporary.ts';
 export interface Scene {
   /** Words before `job -- true`. */
   readonly flags?: readonly string[];
+  /** NAME and the rest, instead of `job -- true`. */
+  readonly words?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** Text of `work/.redlockrc`, which is named by --config. */
   readonly file?: string;
@@ -42,7 +44,8 @@ export async function settle(
   cwd = 'work',
 ): Promise<Settings> {
   const named = scene.file === undefined ? [] : ['--config', join(root, 'work/.redlockrc')];
-  const args = parseArguments([...named, ...(scene.flags ?? []), 'job', '--', 'true']);
+  const { flags = [], words = ['job', '--', 'true'] } = scene;
+  const args = parseArguments([...named, ...flags, ...words]);
   if (args.kind !== 'run') throw new Error('printed');
   return resolveSettings({
     args,

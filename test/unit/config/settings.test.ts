@@ -471,6 +471,13 @@ describe('what is accepted with a warning', () => {
       ['NAME: "sh": taken for a second NAME, and is a program too (write -- before COMMAND'],
     ],
     ['a first name that is one', { flags: ['sh'] }, []],
+    [
+      'several names without --',
+      { words: ['db-a', 'db-b', 'sh'] },
+      ['NAME: "db-b": taken for COMMAND, since there is no -- (write NAME NAME -- COMMAND for'],
+    ],
+    ['a command with a program as its argument', { words: ['job', 'sh', 'sh'] }, []],
+    ['a command that is none, after --', { words: ['job', '--', 'db-b', 'sh'] }, []],
     ['a ttl with a unit', { flags: ['--ttl', '2h'] }, []],
     [
       'a variable that is nearly a setting',

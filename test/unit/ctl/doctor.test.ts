@@ -210,13 +210,13 @@ test('a service that forbids INFO and CONFIG is unknown, not ok', () => {
 
 describe('of the set', () => {
   test.each([
-    [1, 'warning'],
-    [2, 'warning'],
-    [3, 'ok'],
-    [4, 'warning'],
-    [5, 'ok'],
-  ])('%i masters: %s', (masterCount, grade) => {
-    expect(count(masterCount).grade).toBe(grade);
+    [1, 'warning', '1 master: none may fail', 'when it fails, no lock can be acquired'],
+    [2, 'warning', '2 masters: none may fail', 'as with 1, and there is one more that can fail'],
+    [3, 'ok', '3 masters: 1 may fail', null],
+    [4, 'warning', '4 masters: 1 may fail', 'as with 3, and there is one more that can fail'],
+    [5, 'ok', '5 masters: 2 may fail', null],
+  ])('%i masters: %s, %s', (masterCount, grade, message, why) => {
+    expect(count(masterCount)).toMatchObject({ grade, message, why });
   });
 
   const down = { kind: 'failed', cause: 'timeout', message: 'no answer within 1500 ms' } as const;
