@@ -125,9 +125,9 @@ const settingTable = [
     key: 'restartGrace',
     kind: 'duration',
     default: null,
-    defaultText: 'the ttl, with three masters or more',
+    defaultText: 'the ttl, with three masters or more, or behind sentinels',
     description:
-      'how long a master does not vote after a restart, or empty: the longest ttl in use; ' +
+      'how long a master does not vote after a restart, or empty (set the longest ttl in use); ' +
       '0 turns this off, as --local does',
   },
   {

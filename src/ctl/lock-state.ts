@@ -20,7 +20,7 @@ import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './hol
  */
 export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' | 'misconfigured';
 
-/** Of the value that keeps others out after \`break --safely\`. */
+/** Of the value that keeps others out after `break --safely`. */
 export const breakLabel = 'redlockctl break';
 
 /** What is shown of a holder record; null: it does not say so, or there is none. */

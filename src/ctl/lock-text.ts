@@ -1,5 +1,5 @@
 // The state of a lock as text for people: a headline, a table of the votes, a table of the wait
-// queue. Pure. A waiting redlock-run describes a holder in the same words.
+// queue. Pure.
 
 import type { Tone, TonedLine } from '../cli/colour.ts';
 import { toned } from '../cli/rows.ts';

@@ -64,7 +64,8 @@ export async function acquire(
     const acquisition = await wait(leftMs);
     if (acquisition.kind !== 'acquired') return acquisition;
     const { lease, grantedCount, elapsedMs } = acquisition;
-    // A silent server must not delay the work: it has three times as long as the quorum took.
+    // A silent server must not delay the work: counted from the beginning of the wait, it has three
+    // times as long as the quorum took in the end, and after a longer wait no time any more.
     const identifyUntil = beganAt + identifyMs + 3 * elapsedMs;
     const [why] = await Promise.all([
       unlessAborted(ready(lease), aborted),

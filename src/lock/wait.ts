@@ -101,7 +101,7 @@ const abortedMs = 250;
  */
 export async function waitForLock(parts: WaitParts, limits: WaitLimits): Promise<Acquisition> {
   const wait = new Wait(parts, limits);
-  const acquisition = await wait.end();
+  const acquisition = await wait.run();
   if (acquisition.kind === 'acquired') return acquisition;
   // An aborted wait ends soon: everything has been sent, and only mute masters owe an answer.
   const longEnough = acquisition.kind === 'aborted' ? [parts.clock.sleep(abortedMs)] : [];
@@ -141,7 +141,7 @@ class Wait {
     this.#claim = parts.newClaim();
   }
 
-  async end(): Promise<Acquisition> {
+  async run(): Promise<Acquisition> {
     const { redlock, clock, newClaim } = this.#parts;
     const { aborted } = this.#limits;
     try {

@@ -18,7 +18,7 @@ import { OwnHold } from './own-hold.ts';
 type SeenServer = RedisMaster | LockObserver | MasterAddress;
 
 /** How a job ended, its slot, and the servers of the lock that counted. */
-export interface Ended {
+export interface JobEnd {
   readonly finished: Finished;
   /** null: none, or the command was never started. */
   readonly slot: number | null;
@@ -51,7 +51,7 @@ export class JobTelling {
     this.#reporter.event(event);
   };
 
-  async end(ended: Ended): Promise<ExitStatus> {
+  async end(ended: JobEnd): Promise<ExitStatus> {
     const { finished } = ended;
     this.#reporter.finished(finished);
     for (const onlooker of this.#onlookers) onlooker.finished(finished);
@@ -62,7 +62,7 @@ export class JobTelling {
   }
 
   /** Resolves with why the file of --report could not be written, or null. */
-  async #writeReport({ finished, slot, servers }: Ended, status: ExitStatus) {
+  async #writeReport({ finished, slot, servers }: JobEnd, status: ExitStatus) {
     const { reportFile, names, note, url, traceId } = this.#settings;
     if (reportFile === null) return null;
     const { reportOf, writeReport } = await import('../cli/report.ts');

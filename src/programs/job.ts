@@ -3,6 +3,7 @@
 
 import type { Reporter } from '../cli/reporter.ts';
 import type { Settings } from '../config/settings.ts';
+import { guardSlackMsOf } from '../lock/timings.ts';
 import type { Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
 import { type AcquisitionParts, acquireForRun } from '../run/acquisition.ts';
@@ -20,7 +21,7 @@ import { Run } from '../run/run.ts';
 import { hasTerminal, subscribe } from '../run/terminal.ts';
 import { readingsNow } from '../system/clock.ts';
 import { type JobLock, type JobMasters, lockOf, mastersOf } from './job-parts.ts';
-import { type Ended, JobTelling } from './job-telling.ts';
+import { type JobEnd, JobTelling } from './job-telling.ts';
 
 export async function runJob(
   settings: Settings,
@@ -28,11 +29,11 @@ export async function runJob(
   guards: GuardSupply,
 ): Promise<ExitStatus> {
   const telling = new JobTelling(settings, reporter);
-  return telling.end(await outcomeOf(settings, guards, telling.event));
+  return telling.end(await endOf(settings, guards, telling.event));
 }
 
 /** No master is started or asked for a command that cannot be guarded, isolated or executed. */
-async function outcomeOf(settings: Settings, guards: GuardSupply, tell: ReportRun): Promise<Ended> {
+async function endOf(settings: Settings, guards: GuardSupply, tell: ReportRun): Promise<JobEnd> {
   const isolation = settings.isIsolated ? findIsolation() : null;
   const machine = { guards, isolation, libc: libcForTree() };
   const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
@@ -52,7 +53,7 @@ async function play(
   machine: JobMachine,
   { addresses, replaced }: JobMasters,
   tell: ReportRun,
-): Promise<Ended> {
+): Promise<JobEnd> {
   const lock = lockOf(settings, addresses, tell);
   const { clock, report, servers } = lock;
   const { isolation } = machine;
@@ -116,7 +117,7 @@ function guardFor(
 ): GuardClient {
   return new GuardClient({
     supply: guards,
-    config: { stopSignal, graceMs, slackMs: marginMs / 4 },
+    config: { stopSignal, graceMs, slackMs: guardSlackMsOf(marginMs) },
     marginMs,
     libc,
     clock,

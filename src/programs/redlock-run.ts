@@ -24,7 +24,7 @@ import { leaveTerminal, raiseAgain } from '../run/terminal.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { OutputError } from '../text/errors.ts';
 
-/** The number of masters of --local. */
+/** Descriptors are counted for so many at least: the masters of --local are not in the list. */
 const fewestMasters = 3;
 
 /**

@@ -93,7 +93,10 @@ export type HoldOn = 'success' | 'always';
 export interface RunSettings {
   /** From the stop signal to SIGKILL. */
   readonly graceMs: number;
-  /** SIGKILL is sent at least so long before the end of validity. */
+  /**
+   * We send SIGKILL at least so long before the end of validity, and the guard at least three
+   * quarters of it.
+   */
   readonly marginMs: number;
   /** The sum of both: the stop signal is sent at least so long before the end of validity. */
   readonly reserveMs: number;

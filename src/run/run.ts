@@ -223,13 +223,13 @@ export class Run {
     const { graceMs, keepsBackground, stopSignal } = this.#settings;
     const [child, leftCount] = [this.#child, this.#leftCount];
     assert(child, 'leftover processes of a command that was never started');
-    const hasEndedWell = this.#state.cause?.kind === 'child';
-    if (hasEndedWell && keepsBackground) {
+    const hasEndedByItself = this.#state.cause?.kind === 'child';
+    if (hasEndedByItself && keepsBackground) {
       if (leftCount > 0) this.#report({ kind: 'leftovers', count: leftCount, isKept: true });
       return this.post({ kind: 'swept', unkillable: [] });
     }
     const onLeftovers = (count: number) => {
-      if (!hasEndedWell) return;
+      if (!hasEndedByItself) return;
       this.#report({ kind: 'leftovers', count, isKept: false });
       child.stop(stopSignal);
       this.#alarm(graceMs, { kind: 'kill-due' });

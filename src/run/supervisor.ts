@@ -1,7 +1,9 @@
 // The decisions of one run, as a pure function: (state, event) -> (state, actions). It does nothing
 // itself (run.ts acts). Events may come in any order, even late ones from a phase that is over.
-// *Invariant:* the first cause of the end wins, with one exception: a lock that was taken, that
-// expired or that the child outlived overrides every other cause, even when it is noticed later.
+// *Invariant:* the first cause of the end wins, with one exception: a lost lock overrides every
+// other cause, even when it is noticed later. While the command is still being stopped, only a lock
+// that was taken, that expired or that the command outlived is lost; after it, any loss counts,
+// since what the command left behind was alive then.
 
 import type { Person } from '../lock/people.ts';
 import type { LossReason } from '../lock/types.ts';
@@ -201,7 +203,7 @@ function whileStopping(state: State, event: Event): Step {
       return event.unkillable.length > 0 ? abandon(state, event.unkillable) : [state, []];
     case 'lost':
       if (event.reason === 'guard-lost') return [state, [{ kind: 'shorten-grace' }]];
-      // An unconfirmed lock is not lost yet: `kill-due` comes before validity ends.
+      // Not confirmed is not lost yet: `kill-due` comes before validity ends.
       if (!event.isOutlived && event.reason !== 'taken' && event.reason !== 'expired')
         return [state, []];
       if (state.cause?.kind === 'lost') return [{ ...state, cause: event }, []];

@@ -9,8 +9,8 @@ import type { SimServer } from './sim-server.ts';
 import type { World } from './world.ts';
 
 export interface End {
-  readonly freeAt: number;
   /** Freed on a quorum, by a release, by giving up a slot, or by a death. */
+  readonly freeAt: number;
   readonly waiters: readonly string[];
   /** Left to expire: the waiter that is first by then learns of it with its next request. */
   readonly isLeft: boolean;

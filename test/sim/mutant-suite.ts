@@ -1,5 +1,5 @@
-// Shared by the two suites of mutants: those that `npm test` hunts, and those that take too long
-// for it.
+// Shared by the files of mutants: the common ones, and the rare ones, which show only in some of
+// many worlds.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { generous } from '../servers/patience.ts';

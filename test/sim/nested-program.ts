@@ -3,6 +3,7 @@
 // checkers it is a holder of that lock with the same value and a validity of its own.
 
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { guardSlackMsOf } from '../../src/lock/timings.ts';
 import type { EnclosingLease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { AcquisitionParts } from '../../src/run/acquisition.ts';
@@ -119,7 +120,11 @@ export class NestedProgram {
       tell,
     );
     const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
-    const guardOptions = { graceMs, slackMs: marginMs / 4, lateMs: options.guardLateMs };
+    const guardOptions = {
+      graceMs,
+      slackMs: guardSlackMsOf(marginMs),
+      lateMs: options.guardLateMs,
+    };
     const guard = new SimGuard(system, process, guardOptions, onStopping);
     const runSettings = {
       ...options,

@@ -5,6 +5,7 @@
 import type { Listen } from '../../src/lock/holder-channel.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { guardSlackMsOf } from '../../src/lock/timings.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';
 import type { NotAcquired } from '../../src/lock/wait.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
@@ -184,7 +185,11 @@ export class Program {
     const driftFactor = usualDriftFactor;
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs, driftFactor };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
-    const guardOptions = { graceMs, slackMs: marginMs / 4, lateMs: options.guardLateMs };
+    const guardOptions = {
+      graceMs,
+      slackMs: guardSlackMsOf(marginMs),
+      lateMs: options.guardLateMs,
+    };
     const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
     const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
     this.#guard = guard;

@@ -13,7 +13,6 @@ import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
 import type { ProgramRecord } from './witness.ts';
 
-/** What a step needs of its process. */
 /** How long a step that acquires goes on when no quorum answers. */
 export const giveUpAfterMs = 10_000;
 

@@ -1,5 +1,5 @@
-// The system under test: the real modules of src/, or a mutant's copies of them (mutants.ts). Only
-// ioredis is simulated (sim-ioredis.ts).
+// The system under test: the real modules of src/, or a mutant's copies of them
+// (mutant-build.ts). Only ioredis is simulated (sim-ioredis.ts).
 
 import * as lockStateModule from '../../src/ctl/lock-state.ts';
 import * as masterQueryModule from '../../src/ctl/master-query.ts';

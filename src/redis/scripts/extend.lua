@@ -1,6 +1,6 @@
 -- Extends a lock where every resource shows us as a holder, and raises the counters.
 --
--- KEYS: as in acquire.lua.
+-- KEYS: as in acquire.lua, without the freezes.
 -- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mode, 6 slot,
 --   7 our arrival, where a newer waiter may replace us, 0 where we never waited ('':
 --   none may).

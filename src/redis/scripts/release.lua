@@ -2,8 +2,8 @@
 -- stay. Leaves the queues, or keeps our positions in them. Adds a line about the run to the
 -- histories.
 --
--- KEYS: as in acquire.lua; behind them, with a line, the two keys of each history, and the two of
---   all histories (lines.lua).
+-- KEYS: as in acquire.lua, without the freezes; behind them, with a line, the two keys of each
+--   history, and the two of all histories (lines.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('':
 --   leave the queues), 5 mode, 6 slot, 7 the line ('': none; 'undo <token>':
 --   remove the start of this run), 8 ... starts of the channels'

@@ -1,7 +1,7 @@
 -- Shows us again on every resource that does not, for a holder whose lease a quorum has just
 -- confirmed, unless another holder stands on one; and raises the counters.
 --
--- KEYS: as in acquire.lua. ARGV: 1 to 6 as in extend.lua.
+-- KEYS: as in acquire.lua, without the freezes. ARGV: 1 to 6 as in extend.lua.
 -- Returns 1 ours (again), 0 another holder's, or no slot that there is. An error where a counter is
 --   corrupt.
 -- Atomic: another client could take a resource, and count, in between.

@@ -75,7 +75,8 @@ export class Guard {
   }
 
   /**
-   * Sends the signal to all processes, unless there are so many that they have to be killed now.
+   * Sends the signal to all processes, unless there are so many that they have to be killed now:
+   * then it returns false.
    */
   stop(signal: Signal): boolean {
     this.#killingMs = killingMsOf(this.#guarded.size());

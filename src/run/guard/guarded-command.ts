@@ -93,7 +93,7 @@ export class GuardedCommand implements Child {
     this.#watch = new GuardWatch({
       guard,
       isStarting: () => this.#isStarting,
-      isDeadlineNear: () => this.#isDeadlineNear(),
+      isDeadlineOver: () => this.#isDeadlineOver(),
       onLook: () => this.#reap(),
       onSilent: () => void this.#silent(),
     });
@@ -200,7 +200,7 @@ export class GuardedCommand implements Child {
     return !this.#isLeft && !['Z', 'X'].includes(this.#parts.guard.state);
   }
 
-  #isDeadlineNear(): boolean {
+  #isDeadlineOver(): boolean {
     if (this.#confirmed === null) return false;
     const { readings, stopInMs } = this.#confirmed;
     return mostMsSince(readings, this.#parts.readingsNow()) >= stopInMs;

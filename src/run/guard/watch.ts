@@ -16,7 +16,7 @@ export interface WatchParts {
   /** Whether it is starting the command, which may block it for long. */
   readonly isStarting: () => boolean;
   /** Whether the last deadline that it has confirmed has come. */
-  readonly isDeadlineNear: () => boolean;
+  readonly isDeadlineOver: () => boolean;
   /** A look is about to be taken. */
   readonly onLook: () => void;
   /** It stands still. Called once. */
@@ -70,13 +70,13 @@ export class GuardWatch {
   }
 
   #seemsStill(isOwing: boolean): boolean {
-    const { guard, isStarting, isDeadlineNear } = this.#parts;
+    const { guard, isStarting, isDeadlineOver } = this.#parts;
     switch (guard.state) {
       case 'R':
         return false; // Starved: it waits for a processor.
       case 'D':
         // Bun starts a command so that the guard waits for it in the kernel.
-        return isOwing && !isStarting() && isDeadlineNear();
+        return isOwing && !isStarting() && isDeadlineOver();
       case 'T':
       case 't':
       case 'X':

@@ -8,12 +8,12 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** Whether a guard in this state that owes an answer is given up within so many seconds. */
-async function isLost(state: string, isStarting: boolean, isDeadlineNear: boolean, seconds = 30) {
+async function isLost(state: string, isStarting: boolean, isDeadlineOver: boolean, seconds = 30) {
   let isSilent = false;
   const watch = new GuardWatch({
     guard: { state, unanswered: 3 } as GuardProcess,
     isStarting: () => isStarting,
-    isDeadlineNear: () => isDeadlineNear,
+    isDeadlineOver: () => isDeadlineOver,
     onLook: () => {},
     onSilent: () => {
       isSilent = true;
