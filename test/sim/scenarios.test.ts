@@ -209,10 +209,10 @@ describe('releasing', () => {
     ]);
   });
 
-  it('12. during an extension, a thousand times: no key is left or comes back (O8)', async () => {
+  it('12. during an extension, again and again: no key is left or comes back (O8)', async () => {
     const stage = new Stage({ jitterMs: 3 });
     const actor = stage.actor('a');
-    for (let count = 0; count < 1_000; count += 1) {
+    for (let count = 0; count < 300; count += 1) {
       const lease = await leaseOf(stage, actor);
       const ended = new AbortController();
       stage.start(actor, () => actor.redlock.extend(lease, ended.signal));

@@ -20,16 +20,16 @@ import {
 import { Random } from './random.ts';
 import { simulate } from './simulate.ts';
 
-/** Enough for each mark below to be seen; `.ci/run` plays some hundred worlds. */
-const seeds = [1, 2];
-/** Marks that occur in few worlds. */
-const more: Partial<Record<Profile, readonly number[]>> = {
-  'nested-runs': [3],
-  'in-steps': [3, 4, 5, 7, 9, 12, 18, 29],
-  'older-protocol': [3, 15],
-  'stop-requests': [5],
+/** In these worlds each mark below is seen. `.ci/run` plays those with the seeds 2 to 15. */
+const seeds: Partial<Record<Profile, readonly number[]>> = {
+  'many-contenders': [2], // The shortest by far.
+  'nested-runs': [1, 3],
+  'in-steps': [1, 7, 13, 18],
+  'older-protocol': [1, 3, 15],
+  'stop-requests': [1, 5],
+  'two-lists': [2],
 };
-const seedsOf = (profile: Profile) => [...seeds, ...(more[profile] ?? [])];
+const seedsOf = (profile: Profile) => seeds[profile] ?? [1];
 /** Seeds with which a checker fired in a hostile world, where few do: played first. */
 const known: Partial<Record<HostileProfile, number>> = {
   'restarts-empty-without-grace': 18,
@@ -49,11 +49,14 @@ afterAll(() => {
 });
 
 const marks = new Map<string, number>();
+/** Of each world. */
+const hashes = new Map<string, string>();
 
 describe('in a fair world no checker fires', () => {
   it.each(fairNames)('%s', { timeout: generous(60_000) }, async (profile) => {
     for (const seed of seedsOf(profile)) {
       const outcome = await simulate(profile, seed);
+      hashes.set(`${profile} ${seed}`, outcome.hash);
       for (const [name, count] of outcome.marks) marks.set(name, (marks.get(name) ?? 0) + count);
       expect(
         outcome.findings.slice(0, 3),
@@ -171,15 +174,14 @@ describe('what is fair', () => {
 
 describe('a seed', () => {
   it('is a whole world: the same events at the same times, with a log or without', async () => {
-    const first = await simulate('storm', 3);
-    const again = await simulate('storm', 3, { isLogKept: true });
-    expect(again.hash).toBe(first.hash);
+    const again = await simulate('storm', 1, { isLogKept: true });
+    expect(again.hash).toBe(hashes.get('storm 1'));
     expect(again.lines.length).toBeGreaterThan(100);
   });
 
-  it('is not another one', async () => {
-    const [one, other] = [await simulate('calm', 1), await simulate('calm', 2)];
-    expect(one.hash).not.toBe(other.hash);
+  it('is not another one', () => {
+    expect(hashes.size).toBeGreaterThan(fairNames.length);
+    expect(new Set(hashes.values()).size).toBe(hashes.size);
   });
 });
 
