@@ -118,13 +118,18 @@ const servers = suite('servers', {
 /** The built program and the installed package on a newer Node. */
 const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byRuntime, 'cli/package']) });
 
-/** What takes minutes begins first, so that the rest is played beside it. */
+/**
+ * What takes minutes begins first, so that the rest is played beside it. Files that share processes
+ * come last and together: a process is kept only for the next file of its suite.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) =>
-      /\/long\/|sim\.test|implementations/.test(moduleId);
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      if (/\/long\/|sim\.test|implementations/.test(moduleId)) return 0;
+      return project.config.isolate ? 1 : 2;
+    };
     const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return sorted.sort((one, other) => rank(one) - rank(other));
   }
 }
 
