@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { generous } from '../servers/patience.ts';
-import { interpreter, linesOf, node, program, useMasters } from './rig.ts';
+import { interpreter, linesOf, node, obedient, program, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -94,9 +94,9 @@ test('a name may hold spaces, quotes, line breaks, emoji and braces', async () =
 test('the key is the prefix and the name, byte for byte', async () => {
   const name = 'a b\n🔒"';
   const jobs = [
-    start(['-n', name, '--', ...node('obedient.js')]),
-    start(['-n', '--prefix', '', name, '--', ...node('obedient.js')]),
-    start(['-n', '--prefix', 'p 🔑:', name, '--', ...node('obedient.js')]),
+    start(['-n', name, '--', ...obedient()]),
+    start(['-n', '--prefix', '', name, '--', ...obedient()]),
+    start(['-n', '--prefix', 'p 🔑:', name, '--', ...obedient()]),
   ];
   for (const job of jobs) await job.says('stdout', /ready/);
   const keys = (await masters[0]?.keys())?.filter((key) => !/:(fence|history)$/.test(key)).sort();

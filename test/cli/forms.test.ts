@@ -9,7 +9,7 @@ import { scratchFolder } from '../servers/watchdog.ts';
 import {
   type CliRun,
   interpreter,
-  node,
+  obedient,
   program,
   type TestMaster,
   takeBy,
@@ -23,7 +23,7 @@ const { masters, run, start } = useMasters(3, { transport: 'tcp' });
 
 /** A run with a command that prints "ready" and goes on until it gets a signal. */
 async function holding(...args: string[]): Promise<CliRun> {
-  const holder = start(['--ttl', '10s', ...args, '--', ...node('obedient.js')]);
+  const holder = start(['--ttl', '10s', ...args, '--', ...obedient()]);
   await holder.says('stdout', /ready/);
   return holder;
 }
@@ -183,7 +183,7 @@ test('--supersede: an older waiter gives up for a newer one, the holder goes on'
 
 test('--replace: a holder with it is stopped and exits 79; one without goes on', async () => {
   const replaceable = await holding('--replace', 'form');
-  const newer = start(['--replace', 'form', '--', ...node('obedient.js')]);
+  const newer = start(['--replace', 'form', '--', ...obedient()]);
   const { code, stderr } = await replaceable.result;
   expect(code).toBe(79);
   expect(stderr).toMatch(

@@ -7,7 +7,7 @@ import { parseRun, type RunLine } from '../../src/lock/history.ts';
 import {
   giveWayTo,
   locksOn,
-  node,
+  obedient,
   type TestMaster,
   takeBy,
   untilNothingIsLeft,
@@ -61,7 +61,7 @@ test('a run that goes on stands there, and no more when it has ended', async () 
 
 test('a run that leaves no history, or never gets the lock, stands nowhere', async () => {
   await run(['--no-history', 'none', '-c', 'exec true']);
-  const silent = start(['--no-history', 'none', '--', ...node('obedient.js')]);
+  const silent = start(['--no-history', 'none', '--', ...obedient()]);
   await silent.says('stdout', /ready/);
   expect(await factsOn('none')).toEqual([]);
   silent.signal('SIGTERM');
@@ -103,7 +103,7 @@ describe('a line has the outcome, as --report has it', () => {
   });
 
   test('gave up waiting: for how long, and for which holder', async () => {
-    const holder = start(['patience', '--', ...node('obedient.js')]);
+    const holder = start(['patience', '--', ...obedient()]);
     await holder.says('stdout', /ready/);
     expect(await run(['-w', '500ms', 'patience', '--', 'true'])).toMatchObject({ code: 75 });
     const past = await runOf('patience');
@@ -111,7 +111,7 @@ describe('a line has the outcome, as --report has it', () => {
     expect(past).toMatchObject({
       heldMs: null,
       fence: null,
-      blocker: { record: { pid: holder.child.pid, label: 'node' } },
+      blocker: { record: { pid: holder.child.pid, label: 'sh' } },
     });
     expect(past?.waitMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
     holder.signal('SIGTERM');
@@ -132,7 +132,7 @@ describe('a line has the outcome, as --report has it', () => {
   });
 
   test('stopped by a signal, while it ran and while it waited', async () => {
-    const holder = start(['told', '--', ...node('obedient.js')]);
+    const holder = start(['told', '--', ...obedient()]);
     await holder.says('stdout', /ready/);
     const waiter = start(['-v', 'told', '--', 'true']);
     await waiter.says('stderr', /waiting/);
@@ -150,7 +150,7 @@ describe('a line has the outcome, as --report has it', () => {
   });
 
   test('lost: the next holder keeps the lock', async () => {
-    const job = start(['--ttl', '1s', 'lost', '--', ...node('obedient.js')]);
+    const job = start(['--ttl', '1s', 'lost', '--', ...obedient()]);
     await job.says('stdout', /ready/);
     await takeBy('them', masters, 'lost');
     expect(await job.result).toMatchObject({ code: 79 });
@@ -209,7 +209,7 @@ describe('masters that cannot store the line change no outcome', () => {
   });
 
   test('no memory left', async () => {
-    const running = start(['a', '--', ...node('obedient.js')]);
+    const running = start(['a', '--', ...obedient()]);
     await running.says('stdout', /ready/);
     for (const master of masters) await master.command('config', 'set', 'maxmemory', 1);
     running.signal('SIGTERM');

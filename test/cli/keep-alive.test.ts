@@ -10,7 +10,7 @@ import {
   fewestHolding,
   isOnEach,
   linesOf,
-  node,
+  obedient,
   type TestMaster,
   untilNothingIsLeft,
   useMasters,
@@ -54,7 +54,7 @@ test.each([
 });
 
 test('one master after the other restarts empty: each is repaired', async () => {
-  const job = start(['--ttl', '3s', 'empty', '--', ...node('obedient.js')]);
+  const job = start(['--ttl', '3s', 'empty', '--', ...obedient()]);
   await job.says('stdout', /ready/);
   for (const master of masters) {
     await master.restart();
@@ -149,7 +149,7 @@ test('an empty disk in the place of a full one: no second holder, whatever it sa
   // No extension, which would repair the masters, comes between.
   const env = { ...environmentFor(set), REDLOCK_RESTART_GRACE: undefined, REDLOCK_TTL: '1h' };
   await absent.kill();
-  const holder = start(['paid', '--', ...node('obedient.js')], { env });
+  const holder = start(['paid', '--', ...obedient()], { env });
   await holder.says('stdout', /ready/);
   await absent.restart();
   await emptied.replaceDisk();

@@ -7,7 +7,7 @@ import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { startMasters } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { runCli, startCli } from '../servers/run-cli.ts';
-import { linesOf, locksOn, node, type TestMaster, useMasters } from './rig.ts';
+import { linesOf, locksOn, obedient, type TestMaster, useMasters } from './rig.ts';
 
 const { masters } = useMasters(2, { transport: 'tcp' });
 
@@ -128,7 +128,7 @@ async function holdOn(set: readonly TestMaster[], more: Record<string, string> =
   for (const master of up) await master.command('hdel', markKey, ourField);
   const urls = set.map(({ url }) => url).join(',');
   const env = { REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '30s', ...more };
-  const args = ['--ttl', '3s', '-k', '200ms', 'name', '--', ...node('obedient.js')];
+  const args = ['--ttl', '3s', '-k', '200ms', 'name', '--', ...obedient()];
   const job = startCli(args, { env });
   // What it tells of the lists, it tells before it writes its own.
   await eventually('its list is on each', async () => {

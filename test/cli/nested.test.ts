@@ -13,6 +13,7 @@ import {
   interpreter,
   linesOf,
   node,
+  obedient,
   program,
   takeBy,
   untilNothingIsLeft,
@@ -112,7 +113,7 @@ test.each([
 });
 
 test('a signal to the nested run ends it and its command, and not the enclosing run', async () => {
-  const nested = shellLine(...inside('same', '--', ...node('obedient.js')));
+  const nested = shellLine(...inside('same', '--', ...obedient()));
   const trap = "trap 'kill -TERM $pid' USR1";
   const script = `${nested} & pid=$!; ${trap}; wait; wait $pid; echo "ended with $?"`;
   const job = start(['same', '-c', script]);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ctl, startCtl } from '../ctl/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { node, useMasters } from './rig.ts';
+import { obedient, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -17,7 +17,7 @@ const env = { CI_JOB_URL: url };
 
 test('a refused run, status, list, history and the report show them', async () => {
   const report = join(mkdtempSync(join(scratchFolder(), 'note-')), 'report.json');
-  const holder = start(['--report', report, ...args, ...node('obedient.js')], { env });
+  const holder = start(['--report', report, ...args, ...obedient()], { env });
   await holder.says('stdout', /ready/);
   const { stderr, code } = await run(['-n', 'a', '--', 'true']);
   expect(code).toBe(75);
@@ -82,7 +82,7 @@ test('an acquire that waits is named in the queue', async () => {
 
 test('a note that a person does not see has no effect on terminals', async () => {
   const note = `\u001b[31mred\n\u202eevil redis://:hunter2@a`;
-  const holder = start(['--note', note, 'a', '--', ...node('obedient.js')]);
+  const holder = start(['--note', note, 'a', '--', ...obedient()]);
   await holder.says('stdout', /ready/);
   expect(String(await masters[0]?.get('redlock:a'))).not.toContain('hunter2');
   const { stderr } = await run(['-n', 'a', '--', 'true']);

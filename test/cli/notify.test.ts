@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { countOf, giveWayTo, linesOf, node, takeBy, useMasters } from './rig.ts';
+import { countOf, giveWayTo, linesOf, obedient, takeBy, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -51,7 +51,7 @@ test('busy: with the holder', async () => {
 
 test('lost', async () => {
   const file = newFile();
-  const job = start(['--ttl', '1s', '--notify', noting(file), 'a', '--', ...node('obedient.js')]);
+  const job = start(['--ttl', '1s', '--notify', noting(file), 'a', '--', ...obedient()]);
   await job.says('stdout', /ready/);
   await takeBy('theirs', masters, 'a');
   expect(await job.result).toMatchObject({ code: 79 });

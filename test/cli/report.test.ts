@@ -22,7 +22,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { environmentFor, interpreter, linesOf, node, program, takeBy, useMasters } from './rig.ts';
+import {
+  environmentFor,
+  interpreter,
+  linesOf,
+  obedient,
+  program,
+  takeBy,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -118,15 +126,7 @@ test('the fencing number is that of the command, and grows from run to run', asy
 
 test('a lost lock, with a master that failed', async () => {
   const file = reportFile();
-  const job = start([
-    '--ttl',
-    '1200ms',
-    '--report',
-    file,
-    'lost',
-    '--',
-    ...node('obedient.js', '5'),
-  ]);
+  const job = start(['--ttl', '1200ms', '--report', file, 'lost', '--', ...obedient(5)]);
   await job.says('stdout', /ready/);
   await masters[0]?.kill();
   for (const master of masters.slice(1)) await master.command('del', 'redlock:lost');

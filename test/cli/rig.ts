@@ -77,6 +77,11 @@ export function node(name: string, ...args: string[]): string[] {
   return [process.execPath, fixture(name), ...args];
 }
 
+/** The words of a job that works until it is told to stop; `code`: its exit code then. */
+export function obedient(code = 0): string[] {
+  return ['sh', fixture('obedient.sh'), String(code)];
+}
+
 /** The keys on a master, without the counters of fences and the histories, which stay. */
 export async function locksOn(master: TestMaster): Promise<string[]> {
   return (await master.keys()).filter((key) => !/:(fence|history|mark|promotion)$/.test(key));

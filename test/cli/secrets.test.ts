@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCli, startCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { fileWith, node, useMasters } from './rig.ts';
+import { fileWith, obedient, useMasters } from './rig.ts';
 
 const secret = 'hunter2/@:%';
 const encoded = encodeURIComponent(secret);
@@ -67,7 +67,7 @@ test('secrets are in no output, report, key or value', async () => {
   const { stdout } = await runCli(['--dry-run', '-v', 'name', '--', 'true'], { env });
   seen.push(stdout);
   expect(stdout).toContain('***');
-  const holder = startCli(['name', '--', ...node('obedient.js')], { env });
+  const holder = startCli(['name', '--', ...obedient()], { env });
   await holder.says('stdout', /ready/);
   seen.push(
     String(await guarded[0]?.get('redlock:name')),

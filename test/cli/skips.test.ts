@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { ctl } from '../ctl/rig.ts';
-import { giveWayTo, node, takeBy, useMasters } from './rig.ts';
+import { giveWayTo, obedient, takeBy, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -17,7 +17,7 @@ test.each([
   ['-n -q -E 0', ['-n', '-q', '-E', '0']],
   ['--retry-count 2', ['--retry-count', '2', '--retry-delay', '10ms']],
 ])('%s: one line with a count, the holder and the last time', async (_, options) => {
-  const holder = start(['--note', 'why', 'a', '--', ...node('obedient.js')]);
+  const holder = start(['--note', 'why', 'a', '--', ...obedient()]);
   await holder.says('stdout', /ready/);
   for (let time = 0; time < 3; time += 1) await run([...options, 'a', '--', 'echo']);
   const [skipped, ...others] = (await historyOf('a')).filter(

@@ -1,7 +1,7 @@
 // `redlockctl check NAME --succeeded-within`, `--max-skips`: whether a job still runs, by history.
 
 import { expect, test } from 'vitest';
-import { node, useMasters } from '../cli/rig.ts';
+import { obedient, useMasters } from '../cli/rig.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { missedFor, runOf, took } from './history-rig.ts';
 import { ctl } from './rig.ts';
@@ -47,7 +47,7 @@ test('the last success is too long ago, or there is none', async () => {
 });
 
 test('skips are counted since the last success, also of runs that gave up waiting', async () => {
-  const holder = start(['a', '--', ...node('obedient.js')]);
+  const holder = start(['a', '--', ...obedient()]);
   await holder.says('stdout', /ready/);
   for (let time = 0; time < 2; time += 1) await run(['-n', 'a', '--', 'true']);
   await run(['-w', '200ms', 'a', '--', 'true']);
@@ -65,7 +65,7 @@ test('skips are counted since the last success, also of runs that gave up waitin
 });
 
 test('a run that gave up before the first answer had come is counted', async () => {
-  const holder = start(['a', '--', ...node('obedient.js')]);
+  const holder = start(['a', '--', ...obedient()]);
   await holder.says('stdout', /ready/);
   const proxies = await Promise.all(masters.map(({ url }) => FaultyProxy.start(url)));
   for (const proxy of proxies) proxy.delay(100);
@@ -114,7 +114,7 @@ test('killed runs, alone, shared and on a slot: their ends are unknown, no succe
   const forms = [['gone'], ['-s', 'gone-shared'], ['--slots', '2', 'gone-slot']];
   const names = forms.map((form) => form.at(-1) ?? '');
   const ofEach = () => Promise.all(names.map(outcomesOf));
-  const jobs = forms.map((form) => start(['--ttl', '4s', ...form, '--', ...node('obedient.js')]));
+  const jobs = forms.map((form) => start(['--ttl', '4s', ...form, '--', ...obedient()]));
   await Promise.all(jobs.map((job) => job.says('stdout', /ready/)));
   expect(await ofEach()).toEqual(names.map(() => ['running']));
   for (const job of jobs) job.signal('SIGKILL');
