@@ -69,6 +69,7 @@ export function lists(world: World): void {
       const ours = await meet(server, new Heard(server, 'web1'));
       expect(ours.lists).toEqual([]);
       ours.write(ours.identity?.repliedAt ?? 0);
+      while ((await told(server)).length === 0) await server.pass(5);
       await server.pass(50);
       const other = await meet(server, new Heard(server, 'web2'));
       const [used, ...more] = other.lists ?? [];
@@ -91,10 +92,10 @@ export function lists(world: World): void {
       for (const masterCount of [1, 4]) {
         const ours = await meet(server, new Heard(server, 'web1', masterCount));
         ours.write(ours.identity?.repliedAt ?? 0);
-        await server.pass(50);
+        const count = async () => (await told(server))[0]?.configuredCount;
+        while ((await count()) !== masterCount) await server.pass(5);
       }
-      const lists = await told(server);
-      expect(lists).toMatchObject([{ host: 'web1', configuredCount: 4 }]);
+      expect(await told(server)).toMatchObject([{ host: 'web1', configuredCount: 4 }]);
     });
 
     it('a hundred hosts have one, the youngest', async (server) => {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { AcquireOptions, RedlockOptions } from '../../src/index.ts';
 import { environmentFor } from '../cli/rig.ts';
+import { eventually } from '../servers/processes.ts';
 import { runCli } from '../servers/run-cli.ts';
 import {
   collector,
@@ -42,6 +43,16 @@ export async function attempts(retries: NonNullable<AcquireOptions['retries']>) 
   };
 }
 
+/** Gets the lock that another client holds, when that client has let it go. */
+export async function takesWhenFree(options: AcquireOptions): Promise<void> {
+  await takeBy('them', masters, 'job');
+  const { events, onEvent } = collector();
+  const taken = take(options, { onEvent });
+  await eventually('it waits', () => events.some(({ kind }) => kind === 'waiting'));
+  await Promise.all(masters.map((master) => master.command('del', 'redlock:job')));
+  await (await taken).release();
+}
+
 export async function triesOnce(): Promise<void> {
   await takeBy('them', masters, 'job');
   const beganAt = performance.now();
@@ -75,8 +86,8 @@ export async function extendsToItsTtl(): Promise<void> {
 }
 
 export async function releasesWithoutError(): Promise<void> {
-  const lease = await redlockOn(masters).acquire('job', 300);
-  await sleep(400);
+  const lease = await take();
+  for (const master of masters) await master.flush();
   expect(await lease.release()).toBe(false); // It is free, though not by us.
   const other = await take({ masterTimeoutMs: 100 });
   for (const master of masters.slice(1)) await master.freeze();
@@ -153,9 +164,8 @@ export async function endsBySignal(): Promise<void> {
 }
 
 export async function runsOut(): Promise<void> {
-  const lease = await redlockOn(masters).acquire('job', 500, { keepAlive: false });
-  await sleep(600);
-  expect(await countOf(masters, 'job')).toBe(0);
+  const lease = await redlockOn(masters).acquire('job', 2_000, { keepAlive: false });
+  await eventually('it runs out', async () => (await countOf(masters, 'job')) === 0);
   expect(lease.validMs).toBe(0);
 }
 

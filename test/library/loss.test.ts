@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { eventually } from '../servers/processes.ts';
 import {
   collector,
   errorOf,
@@ -151,7 +152,7 @@ test('work that ignores the signal: using waits for it and releases nothing', as
     end = resolve;
   });
   let hasSettled = false;
-  let asked: Promise<unknown> = Promise.resolve();
+  let asked: Promise<unknown> | undefined;
   const working = errorOf(
     redlock.using('job', 60_000, (signal) => {
       asked = untilAsked(signal);
@@ -160,7 +161,7 @@ test('work that ignores the signal: using waits for it and releases nothing', as
   ).finally(() => {
     hasSettled = true;
   });
-  await sleep(100);
+  await eventually('the work has begun', () => asked !== undefined);
   const closing = redlock.close();
   await asked;
   await sleep(200);
