@@ -20,7 +20,7 @@ import {
 } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
-const megabytes = 100;
+const megabytes = 10;
 
 /** A line for sh, in which redlock-run is $0 "$1", run to its end with these masters. */
 function shell(line: string, ...args: string[]) {

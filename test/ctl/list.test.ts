@@ -1,6 +1,5 @@
-// Listing: which keys are locks, patterns, and ten thousand locks in seconds without blocking a
-// master. What a master was asked is read from its own statistics.
-
+// Listing: which keys are locks, patterns, and thousands of locks without blocking a master. What a
+// master was asked is read from its own statistics.
 import { expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
@@ -8,6 +7,7 @@ import { generous } from '../servers/patience.ts';
 import { answerOf, ctl, hold, newValue } from './rig.ts';
 
 const { masters } = useMasters(3);
+const lockCount = 4_000;
 const namesIn = (json: { locks: { name: string }[] }) => json.locks.map(({ name }) => name);
 
 test('sorted, each once, from any master; without counters, queues and foreign data', async () => {
@@ -99,26 +99,26 @@ test('a name or a holder with line breaks stays on its line', async () => {
   expect(text).not.toContain('\u001b');
 });
 
-test('ten thousand locks by SCAN and never by KEYS, in many small requests', {
+test('thousands of locks by SCAN and never by KEYS, in many small requests', {
   timeout: generous(60_000),
 }, async () => {
   await Promise.all(masters.map(fill));
   const { code, stdout } = await ctl(masters, ['list']);
   expect(code).toBe(0);
-  expect(stdout.split('\n')).toHaveLength(10_002);
+  expect(stdout.split('\n')).toHaveLength(lockCount + 2);
   for (const master of masters) {
     const stats = String(await master.command('info', 'commandstats'));
     const calls = (name: string) =>
       Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1]);
     expect(stats).not.toMatch(/cmdstat_keys:/);
-    expect(calls('scan')).toBeGreaterThanOrEqual(10);
-    expect(calls('eval')).toBeGreaterThanOrEqual(10);
+    expect(calls('scan')).toBeGreaterThanOrEqual(lockCount / 1_000);
+    expect(calls('eval')).toBeGreaterThanOrEqual(lockCount / 1_000);
   }
 });
 
 async function fill(master: TestMaster): Promise<void> {
   const script =
-    "for i = 1, 10000 do redis.call('set', 'redlock:fill-' .. i, ARGV[1], 'px', 600000) end";
-  await master.command('eval', script, 0, newValue());
+    "for i = 1, ARGV[2] do redis.call('set', 'redlock:fill-' .. i, ARGV[1], 'px', 600000) end";
+  await master.command('eval', script, 0, newValue(), lockCount);
   await master.command('config', 'resetstat');
 }

@@ -181,9 +181,9 @@ test('released while a majority does not answer: not confirmed, and told which',
   await untilNothingIsLeft(masters);
 });
 
-test('released while being extended, a thousand times: confirmed, no key left', async () => {
+test('released while being extended, again and again: confirmed, no key left', async () => {
   const rig = redlockOn(masters);
-  for (let count = 0; count < 1_000; count += 1) {
+  for (let count = 0; count < 150; count += 1) {
     const lease = await leaseOn(rig);
     const ended = new AbortController();
     const extension = rig.redlock.extend(lease, ended.signal);
