@@ -27,7 +27,10 @@ export function huntEach(
 
   const known = knownSeeds();
   it.each(some)('$name: $breaks', options, async (mutant) => {
-    const caught = await hunt(mutant, known.get(mutant.name));
+    const seed = known.get(mutant.name);
+    const caught = await hunt(mutant, seed);
+    if (caught !== null && caught.seed !== seed)
+      process.stderr.write(`  ${mutant.name}: not with seed ${seed}; now with ${caught.seed}\n`);
     expect(
       caught,
       `not caught by ${mutant.caughtBy.join(' or ')} in ${mutant.withinSeeds} seeds`,
