@@ -4,10 +4,11 @@
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, expect, test } from 'vitest';
+import { OwnList } from '../../src/redis/master-lists.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -41,6 +42,39 @@ async function oneMaster(config: Record<string, string> = {}): Promise<TestMaste
   const [master] = await startMasters(1, { config });
   return master as TestMaster;
 }
+
+test('the questions of a new connection are sent once, with the request, unanswered', async () => {
+  const [master] = (await startMasters(1, { persist: true, transport: 'tcp' })) as [TestMaster];
+  await master.markLongAgo('');
+  const { hostname: host, port } = new URL(master.url);
+  let sent = '';
+  const wordsIn = (text: string) =>
+    [...text.matchAll(/\r\n(info|role|eval)\r\n/gi)].map(([, word]) => word?.toLowerCase());
+  // Passes on what comes first only when all of it is there, so no answer comes before.
+  const first = ['info', 'role', 'eval', 'eval', 'eval'];
+  const server = createServer((socket) => {
+    const onward = connect(Number(port), host);
+    for (const one of [socket, onward]) one.on('error', () => {});
+    onward.pipe(socket);
+    onward.cork();
+    socket.on('data', (chunk) => {
+      onward.write(chunk);
+      sent += chunk;
+      if (wordsIn(sent).length >= first.length) onward.uncork();
+    });
+  });
+  const ownList = new OwnList('web1', 1, '');
+  const handle = handleOn(await listening(server), { restartGraceMs: 3_600_000, ownList });
+  const claim = newClaim();
+  expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
+  expect(await handle.extend(claim, null, lasting)).toMatchObject({ kind: 'extended' });
+  expect(await handle.release(claim, 0, null)).toMatchObject({ kind: 'released' });
+  // Then the extension and the release, and whether it fsyncs every change.
+  expect(wordsIn(sent)).toEqual([...first, 'info', 'eval', 'eval']);
+  handle.close();
+  server.close();
+  await master.stop();
+});
 
 test('a server that closes each connection', async () => {
   const server = createServer((socket) => socket.on('error', () => {}).destroy());

@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 export interface RigOptions
-  extends Partial<Pick<RedisMasterSettings, 'prefix' | 'restartGraceMs' | 'protocol'>> {
+  extends Partial<Pick<RedisMasterSettings, 'prefix' | 'restartGraceMs' | 'protocol' | 'ownList'>> {
   readonly masterTimeoutMs?: number;
   readonly registry?: ServerRegistry;
 }
@@ -43,6 +43,7 @@ export function handleOn(
     prefix = '',
     restartGraceMs = 0,
     protocol = 'redlock',
+    ownList = null,
     registry = new ServerRegistry(),
   }: RigOptions = {},
 ) {
@@ -53,7 +54,7 @@ export function handleOn(
       restartGraceMs,
       historyBytes: usualHistoryBytes,
       protocol,
-      ownList: null,
+      ownList,
     },
     registry,
     clock,
