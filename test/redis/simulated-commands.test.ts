@@ -3,10 +3,13 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
-import { runCommand } from '../sim/sim-commands.ts';
+import { commandNames, runCommand } from '../sim/sim-commands.ts';
 import { lua } from '../sim/sim-lua.ts';
+import { SimRedis } from '../sim/sim-redis.ts';
 import { answerOf } from '../sim/sim-server.ts';
 import { SimStore } from '../sim/sim-store.ts';
+import { refusalInScript, writing } from '../sim/start-troubles.ts';
+import { World } from '../sim/world.ts';
 
 let master: TestMaster;
 beforeAll(async () => {
@@ -112,6 +115,40 @@ test.each(rows)('%s: the same replies as from a real server', async (_, lines) =
     const reply = lua.run(text, [], [], (command) => runCommand(store, command));
     expect([line, messageOf(answerOf(reply))]).toEqual([line, await realReply(text)]);
   }
+});
+
+test('which commands write, and which of these take memory', async () => {
+  const told = (await master.command('command', 'info', ...commandNames)) as [
+    string,
+    number,
+    string[],
+  ][];
+  const flags = new Map(told.map(([name, , all]) => [name.toUpperCase(), new Set(all)]));
+  const writers = commandNames.filter((name) => flags.get(name)?.has('write'));
+  const takers = writers.filter((name) => flags.get(name)?.has('denyoom'));
+  expect(Object.keys(writing).toSorted()).toEqual(writers.toSorted());
+  expect(Object.keys(writing).filter((name) => writing[name])).toEqual(
+    Object.keys(writing).filter((name) => takers.includes(name)),
+  );
+});
+
+test.each([
+  "pcall('SET', 'k', 'v')",
+  "pcall('HSET', 'k', 'a', 1)",
+  "pcall('GET', 'k')",
+  "pcall('DEL', 'k')",
+  "pcall('SET', 'k', 'v'), call('DEL', 'k')",
+  "call('DEL', 'k') and pcall('SET', 'k', 'v')",
+  "call('TIME') and pcall('SET', 'k', 'v')",
+])('a full server, asked for %s: the same reply', async (line) => {
+  const text = `local call, pcall = redis.call, redis.pcall\nreturn ${line}`;
+  const redis = new SimRedis(new World('full'), { rate: 1, wallOffsetMs: 0 }, 'lock:');
+  redis.refusalOf = (command) => refusalInScript('full', command);
+  const simulated = messageOf(answerOf(redis.run(text, 'look', [], [])));
+  await master.command('config', 'set', 'maxmemory', 1);
+  const real = await realReply(text);
+  await master.command('config', 'set', 'maxmemory', 0);
+  expect(simulated).toEqual(real);
 });
 
 async function realReply(text: string): Promise<unknown> {

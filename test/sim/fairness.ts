@@ -46,6 +46,10 @@ export function unfairnessOf(options: Options): string[] {
       options.failoverEveryMs !== null && !options.isPromotionTold,
       'a server that lags takes over an address and does not tell',
     ],
+    [
+      options.isDurable && options.startTroubles.includes('denies marks'),
+      'masters come back empty, say that they keep everything, and allow no marks',
+    ],
     [options.rosterChange === 'at-once', 'two lists of masters have quorums without a common one'],
     [isStopped, 'programs stop for longer than the margin, and no guard watches their commands'],
     [isAsleep, 'machines sleep for longer than the margin'],

@@ -182,6 +182,14 @@ export const mutants: readonly Mutant[] = [
     'if (unanswered) return unanswered;',
     'void unanswered;',
   ),
+  inScript(
+    'refused-mark-is-known',
+    'a server that cannot write its mark for now is one that allows none',
+    rarely(60, 'slow-starts', 'exclusion', 'oneChild'),
+    'mark.lua',
+    "ipairs({'OOM', 'MISCONF', 'NOREPLICAS'})",
+    'ipairs({})',
+  ),
   inSource(
     'promoted-votes-at-once',
     'a replica that was promoted votes at once',

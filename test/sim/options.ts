@@ -8,6 +8,7 @@ import type { Reaction } from '../../src/redis/masters-watch.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
 import type { RosterChange } from './rosters.ts';
+import type { StartTrouble } from './start-troubles.ts';
 
 /**
  * Mean times between troubles, in ms for the whole world (null: never), and their greatest
@@ -26,8 +27,9 @@ export interface Weather {
   /** What a server remembers after a restart; `some`: all of it or nothing. */
   readonly memory: 'all' | 'some' | 'none';
   readonly downMs: { readonly least: number; readonly most: number };
-  /** How long a server that has restarted loads its data. */
-  readonly loadMs: number;
+  /** One of these keeps a server that has restarted from working as usual for so long. */
+  readonly startTroubles: readonly StartTrouble[];
+  readonly startMs: number;
   readonly pauseEveryMs: number | null;
   readonly pauseMs: number;
   readonly suspendEveryMs: number | null;
@@ -130,7 +132,8 @@ const stillness: Weather = {
   restartEveryMs: null,
   memory: 'all',
   downMs: { least: 300, most: 2_000 },
-  loadMs: 0,
+  startTroubles: [],
+  startMs: 0,
   pauseEveryMs: null,
   pauseMs: 0,
   suspendEveryMs: null,

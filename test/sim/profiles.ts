@@ -53,17 +53,20 @@ const replacedDisks: Disturb = (calm, random) => ({
   isDurable: true,
 });
 
-/** The same, where a server says what it is before it has loaded its data. */
+/** The same, where a server that has restarted cannot do at once what it is asked. */
 const slowStarts: Disturb = (calm, random) => ({
   ...replacedDisks(calm, random),
   restartEveryMs: random.between(150, 600),
   downMs: { least: 100, most: 300 },
-  loadMs: calm.ttlMs * random.between(0.05, 0.3),
+  startMs: calm.ttlMs * random.between(0.05, 0.3),
+  startTroubles: ['loads', 'busy', 'full', 'without disk'],
   masterCount: 3,
   contenderCount: random.integer(4, 8),
   waitMs: 4_000,
   workMs: calm.ttlMs * random.between(1, 3),
   thinkMs: 60,
+  // Without marks, the uptime of a server tells that it has restarted.
+  ...random.pick([{}, {}, { startTroubles: ['denies marks'], isDurable: false } as const]),
 });
 
 const pauses: Disturb = ({ marginMs }, random) => ({
@@ -350,6 +353,14 @@ export const hostileProfiles = {
       workMs: 50,
       waitMs: 4_000,
       isFenced: true,
+    }),
+  },
+  'marks-denied': {
+    fires: ['exclusion', 'oneChild'],
+    disturb: (calm: Options, random: Random) => ({
+      ...slowStarts(calm, random),
+      startTroubles: ['denies marks'],
+      isDurable: true,
     }),
   },
   'failovers-untold': {

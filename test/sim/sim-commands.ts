@@ -130,6 +130,8 @@ const commands = new Map(
   [ofKeys, ofSortedSets, ofHashesAndLists].flatMap((some) => Object.entries(some)),
 );
 
+export const commandNames = [...commands.keys()];
+
 /** Executes one of them; an error is a reply, too. */
 export function runCommand(store: SimStore, [name = '', ...words]: Words): Reply {
   const command = commands.get(name);

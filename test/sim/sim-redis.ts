@@ -10,6 +10,7 @@ import { runCommand } from './sim-commands.ts';
 import { lua, type Reply } from './sim-lua.ts';
 import { type Entry, SimStore } from './sim-store.ts';
 import { isTime, shownBy } from './sim-times.ts';
+import { writing } from './start-troubles.ts';
 import type { World } from './world.ts';
 
 export interface ServerClock {
@@ -67,6 +68,8 @@ export class SimRedis {
   readonly everWaited = new Map<string, number>();
   /** For the checkers: when a waiter last lost its position in the queue of a key, in true time. */
   readonly preemptedAt = new Map<string, number>();
+  /** Why a command of a script that has written nothing is refused now; null: it is not. */
+  refusalOf: (command: readonly string[]) => string | null = () => null;
   onChange: OnChange = () => {};
   /** Returns how many have been told. A wake-up has an empty message. */
   onPublish: (channel: string, message: string) => number = () => 0;
@@ -254,8 +257,14 @@ export class SimRedis {
     const words = args.map(String);
     const [value = '', , , id = ''] = words;
     const superseding = script === 'acquire' ? id : null;
+    let hasWritten = false;
     const reply = this.#changing(locks, value, () =>
-      lua.run(text, keys, words, (command) => this.#called(command, superseding)),
+      lua.run(text, keys, words, (command) => {
+        const refusal = hasWritten ? null : this.refusalOf(command);
+        if (refusal !== null) return { err: refusal };
+        hasWritten ||= Object.hasOwn(writing, command[0] ?? '');
+        return this.#called(command, superseding);
+      }),
     );
     if (script !== 'acquire' || !Array.isArray(reply)) return reply;
     if (typeof reply[6] === 'string' && reply[6] !== '')

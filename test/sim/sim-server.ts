@@ -6,6 +6,7 @@ import type { ScriptName } from '../../src/redis/calls/scripts.ts';
 import type { Random } from './random.ts';
 import type { Reply } from './sim-lua.ts';
 import type { SimRedis } from './sim-redis.ts';
+import { refusalInScript, refusalOf, type StartTrouble } from './start-troubles.ts';
 import type { World } from './world.ts';
 
 export type Command = readonly (string | number)[];
@@ -30,8 +31,6 @@ export interface ServerOptions {
 }
 
 const longAgo = -86_400_000;
-/** What a server answers while it loads, of what is asked here. */
-const whileLoading = ['INFO', 'ROLE', 'CONFIG', 'SUBSCRIBE', 'PUBLISH'];
 
 export class SimServer {
   readonly name: string;
@@ -47,8 +46,9 @@ export class SimServer {
   readonly #peers = new Set<Peer>();
   readonly #subscribers = new Map<string, Set<Peer>>();
   #isFrozen = false;
-  /** Until then it loads its data: it says what it is, and executes nothing. */
-  #loadsUntil = longAgo;
+  /** What it cannot do yet, and until when. */
+  #trouble: StartTrouble = 'loads';
+  #troubledUntil = longAgo;
   #pending: (() => void)[] = [];
   #startedAt: number;
   #runId: string;
@@ -64,11 +64,16 @@ export class SimServer {
     this.#random = world.random.stream(`server ${name}`);
     this.#startedAt = longAgo;
     this.#runId = this.#newRunId();
+    redis.refusalOf = (command) => refusalInScript(this.#startTrouble, command);
     redis.onPublish = (channel, message) => {
       const peers = this.#subscribers.get(channel);
       for (const peer of peers ?? []) peer.message(channel, message);
       return peers?.size ?? 0;
     };
+  }
+
+  get #startTrouble(): StartTrouble | null {
+    return this.#world.now < this.#troubledUntil ? this.#trouble : null;
   }
 
   get isFrozen(): boolean {
@@ -130,13 +135,15 @@ export class SimServer {
     this.cut();
   }
 
-  start(loadsForMs = 0): void {
+  start(trouble: StartTrouble = 'loads', troubledForMs = 0): void {
     if (!this.isDown) return;
     this.isDown = false;
     this.#startedAt = this.#world.now;
-    this.#loadsUntil = this.#world.now + loadsForMs;
+    this.#trouble = trouble;
+    this.#troubledUntil = this.#world.now + troubledForMs;
     this.#runId = this.#newRunId();
-    this.#world.note(this.name, loadsForMs > 0 ? `loads for ${loadsForMs} ms` : 'is up');
+    const isWell = troubledForMs === 0;
+    this.#world.note(this.name, isWell ? 'is up' : `${trouble} for ${troubledForMs} ms`);
   }
 
   /**
@@ -159,14 +166,11 @@ export class SimServer {
   }
 
   #answerTo(peer: Peer, command: Command): Answer {
-    const [name = ''] = command;
-    const isLoading = this.#world.now < this.#loadsUntil;
-    return isLoading && !whileLoading.includes(String(name))
-      ? replyError('LOADING Redis is loading the dataset in memory')
-      : this.#loadedAnswerTo(peer, command);
+    const refusal = refusalOf(this.#startTrouble, String(command[0] ?? ''));
+    return refusal === null ? this.#startedAnswerTo(peer, command) : replyError(refusal);
   }
 
-  #loadedAnswerTo(peer: Peer, [name, ...args]: Command): Answer {
+  #startedAnswerTo(peer: Peer, [name, ...args]: Command): Answer {
     const { isDurable, hidesInfo, scriptNamed } = this.#options;
     switch (name) {
       case 'EVAL': {

@@ -26,6 +26,7 @@ const seeds: Partial<Record<Profile, readonly number[]>> = {
   'nested-runs': [1, 3],
   'in-steps': [1, 7, 13, 18],
   'older-protocol': [1, 3, 15],
+  'slow-starts': [1, 3],
   'stop-requests': [1, 5],
   'two-lists': [2],
 };
@@ -35,6 +36,7 @@ const known: Partial<Record<HostileProfile, number>> = {
   'restarts-empty-without-grace': 18,
   'three-to-five-at-once': 19,
   'slots-and-memory-lost': 5,
+  'marks-denied': 4,
 };
 
 const firstSeeds = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
@@ -92,6 +94,11 @@ describe('in a fair world no checker fires', () => {
     'dead connection',
     'frozen master',
     'restarted master',
+    'restarted master: loads',
+    'restarted master: busy',
+    'restarted master: full',
+    'restarted master: without disk',
+    'restarted master: denies marks',
     'failover',
     'failover, and a lock forgotten',
     'runs with two lists of masters',

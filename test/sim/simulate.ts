@@ -53,13 +53,13 @@ const lateMs = 30_000;
 /** When masters are up and vote again, and keys and positions of dead programs have expired. */
 function wellSince(
   now: number,
-  { downMs, loadMs, restartGraceMs, ttlMs, protocol, deadChance, ...options }: Options,
+  { downMs, startMs, restartGraceMs, ttlMs, protocol, deadChance, ...options }: Options,
 ): number {
   const isLate = options.tailChance > 0 || options.guardLateMs > 0 || deadChance > 0;
   // When a promotion is first seen depends on the programs, as does the next list of masters.
   const isOpen = options.failoverEveryMs !== null || options.rosterChange !== 'none';
   if (isLate || isOpen || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
-  return now + downMs.most + loadMs + restartGraceMs + Math.max(ttlMs * 1.02, silentMs);
+  return now + downMs.most + startMs + restartGraceMs + Math.max(ttlMs * 1.02, silentMs);
 }
 
 export async function simulate(
@@ -143,8 +143,8 @@ export async function simulate(
     yield options.stormMs;
     weather.clearUp();
     witness.wellSince = Math.min(witness.wellSince, wellSince(world.now, options));
-    const { downMs, loadMs, foreignTtlMs } = options;
-    const wellAt = world.now + downMs.most + loadMs + foreignTtlMs;
+    const { downMs, startMs, foreignTtlMs } = options;
+    const wellAt = world.now + downMs.most + startMs + foreignTtlMs;
     yield wellAt + options.calmMs;
     const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + silentMs + 2_500;
     witness.tell({ kind: 'healthy-for', sinceAt: wellAt, ms: Math.min(healthyMs, options.calmMs) });

@@ -151,16 +151,19 @@ export class Weather {
 
   #restart(server: SimServer): void {
     if (server.isDown) return;
-    const { memory, downMs, loadMs } = this.#options;
+    const { memory, downMs, startMs, startTroubles } = this.#options;
     this.#places.world.mark('restarted master');
     server.stop();
     const isEmptied = memory === 'none' || (memory === 'some' && this.#random.chance(0.5));
     if (isEmptied) server.redis.restore(null);
     // Not a trouble that ends early: how long a server is down decides whether its new counters are
     // high enough.
-    this.#places.world.after(this.#random.between(downMs.least, downMs.most), () =>
-      server.start(loadMs),
-    );
+    this.#places.world.after(this.#random.between(downMs.least, downMs.most), () => {
+      if (startMs === 0) return server.start();
+      const trouble = this.#random.pick(startTroubles);
+      this.#places.world.mark(`restarted master: ${trouble}`);
+      server.start(trouble, startMs);
+    });
   }
 
   /** To a replica that has received nothing for a while. */
