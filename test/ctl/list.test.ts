@@ -1,5 +1,6 @@
 // Listing: which keys are locks, patterns, and thousands of locks without blocking a master. What a
 // master was asked is read from its own statistics.
+
 import { expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
