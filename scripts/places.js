@@ -179,7 +179,7 @@ async function play(name, place, folder, args) {
     ...[...limited, ...atTerminal],
   ];
   const own = typeof place.env === 'function' ? place.env(folder) : place.env;
-  const env = { ...process.env, ...(place.asUser ? { HOME: home } : {}), ...own };
+  const env = { ...ofShell(), ...(place.asUser ? { HOME: home } : {}), ...own };
   const startedAt = performance.now();
   const child = spawn(program, words, { cwd, env, stdio: ['ignore', 2, 2] });
   const code = await new Promise((resolve) => child.once('close', resolve));
@@ -214,6 +214,11 @@ function copied({ checkout, asUser }, folder) {
   if (asUser) spawnSync('chown', ['-R', `${userId}:${userId}`, existsSync(closed) ? closed : path]);
   if (existsSync(closed)) chmodSync(closed, 0o700);
   return path;
+}
+
+/** The environment without what npm adds for its scripts, such as the cache of its user. */
+function ofShell() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
 }
 
 /** @param {string} folder */
