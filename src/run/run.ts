@@ -26,7 +26,7 @@ import {
   transition,
 } from './supervisor.ts';
 
-/** Two Ctrl-C within this time stop the run. */
+/** A signal that comes again within this time is repeated: two Ctrl-C stop the run. */
 const repeatMs = 2_000;
 
 export class Run {
@@ -45,7 +45,8 @@ export class Run {
   #leftCount = 0;
   #hasCrashed = false;
   #isLossTold = false;
-  #interruptedAt = Number.NEGATIVE_INFINITY;
+  /** When each signal came last. */
+  readonly #signalledAt = new Map<Signal, number>();
   #beganAt = 0;
   #acquiredAt = 0;
   #startedAt = 0;
@@ -92,8 +93,9 @@ export class Run {
   /** A signal has come; `isFromTerminal`: the command has received it itself. */
   signal(signal: Signal, isFromTerminal: boolean): void {
     const now = this.#now();
-    const isRepeated = signal === 'SIGINT' && now - this.#interruptedAt < repeatMs;
-    if (signal === 'SIGINT') this.#interruptedAt = now;
+    const lastAt = this.#signalledAt.get(signal) ?? Number.NEGATIVE_INFINITY;
+    const isRepeated = now - lastAt < repeatMs;
+    this.#signalledAt.set(signal, now);
     this.post({ kind: 'signal', signal, isFromTerminal, isRepeated });
   }
 

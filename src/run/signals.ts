@@ -3,10 +3,12 @@
 type Signal = NodeJS.Signals;
 
 /**
- * stop: redlock-run stops the command; relay: passes the signal on to it; suspend: suspends both;
- * ignore: nothing happens; default: not handled, the kernel does what it does to any program.
+ * stop: redlock-run stops the command by this very signal, and kills it at a second one;
+ * stop-signal: stops it by its own stop signal (--signal): it may know nothing of this one; relay:
+ * passes the signal on to it; suspend: suspends both; ignore: nothing happens; default: not
+ * handled, the kernel does what it does to any program.
  */
-export type Meaning = 'stop' | 'relay' | 'suspend' | 'ignore' | 'default';
+export type Meaning = 'stop' | 'stop-signal' | 'relay' | 'suspend' | 'ignore' | 'default';
 
 export interface SignalRow {
   readonly names: readonly string[];
@@ -16,7 +18,7 @@ export interface SignalRow {
   readonly endsWait: boolean;
   /** redlock-run dies of it in the end; otherwise it exits with 128 + n. */
   readonly isRaisedAgain: boolean;
-  /** The terminal sends it to its whole foreground group. */
+  /** The terminal sends it to its whole foreground group, so that the command has it already. */
   readonly isFromTerminal: boolean;
   /** Ends a process that does not handle it, so that it can be a stop signal (--signal). */
   readonly isEnding: boolean;
@@ -45,7 +47,7 @@ export const signalTable: readonly SignalRow[] = [
   of('INT', 'stop', [...ends, 'isRaisedAgain', 'isFromTerminal']),
   of('HUP', 'relay', [...ends, 'isRaisedAgain']),
   of('QUIT', 'relay', [...ends, 'isFromTerminal']),
-  of('ALRM VTALRM PROF XCPU IO PWR STKFLT', 'stop', ends),
+  of('ALRM VTALRM PROF XCPU IO PWR STKFLT', 'stop-signal', ends),
   of('USR1 USR2', 'relay', ['isEnding', 'isIgnoredByGuard']),
   of('WINCH', 'relay', ['isFromTerminal', 'isIgnoredByGuard']),
   of('CONT', 'relay', ['isIgnoredByGuard']),

@@ -41,8 +41,8 @@ export type Event =
   | {
       readonly kind: 'signal';
       readonly signal: Signal;
-      readonly isFromTerminal?: boolean;
-      readonly isRepeated?: boolean;
+      readonly isFromTerminal: boolean;
+      readonly isRepeated: boolean;
     }
   | Lost
   | { readonly kind: 'stop-asked'; readonly by: Person }
@@ -177,20 +177,28 @@ function whileHoldingSignal(
   state: State,
   { signal, isFromTerminal, isRepeated }: SignalEvent,
 ): Step {
-  const stop: Step = [
+  const stopBy = (sent: Signal | null): Step => [
     { ...state, phase: 'stopping', cause: { kind: 'signal', signal } },
-    [{ kind: 'stop', signal }],
+    [{ kind: 'stop', signal: sent }],
   ];
-  if (signal === 'SIGTSTP') return [state, [{ kind: 'suspend' }]];
-  if (signal === 'SIGTERM') return stop;
-  // Ctrl-C is left to the child: a pager goes on. Twice in a moment it stops the run.
-  if (signal === 'SIGINT') return isFromTerminal && !isRepeated ? [state, []] : stop;
-  // The command is stopped by its own stop signal: it may know nothing of this one.
-  if (meaningOf(signal).running === 'stop') {
-    const cause: StopReason = { kind: 'signal', signal };
-    return [{ ...state, phase: 'stopping', cause }, [{ kind: 'stop', signal: null }]];
+  switch (meaningOf(signal).running) {
+    case 'stop':
+      // Ctrl-C is left to the child: a pager goes on. Twice in a moment it stops the run.
+      return isFromTerminal && !isRepeated ? [state, []] : stopBy(signal);
+    case 'stop-signal':
+      return stopBy(null);
+    case 'relay':
+      return relayed(state, signal, isFromTerminal);
+    case 'suspend':
+      return [state, [{ kind: 'suspend' }]];
+    default:
+      return [state, []];
   }
-  return isFromTerminal ? [state, []] : [state, [{ kind: 'relay', signal }]];
+}
+
+/** The signal is passed on, unless the command has received it itself. */
+function relayed(state: State, signal: Signal, isFromTerminal: boolean): Step {
+  return [state, isFromTerminal ? [] : [{ kind: 'relay', signal }]];
 }
 
 function whileStopping(state: State, event: Event): Step {
@@ -210,9 +218,9 @@ function whileStopping(state: State, event: Event): Step {
       // What has not been told to stop yet is told now, and the loss is reported.
       return [{ ...state, cause: event }, [{ kind: 'stop', signal: null }]];
     case 'signal':
-      if (event.signal === 'SIGINT' || event.signal === 'SIGTERM') return kill(state);
-      if (event.isFromTerminal || meaningOf(event.signal).running !== 'relay') return [state, []];
-      return [state, [{ kind: 'relay', signal: event.signal }]];
+      if (isOrderToStop(event.signal)) return kill(state);
+      if (meaningOf(event.signal).running !== 'relay') return [state, []];
+      return relayed(state, event.signal, event.isFromTerminal);
     case 'kill-due':
       return kill(state);
     default:
@@ -235,7 +243,7 @@ function whileSweeping(state: State, event: Event): Step {
     case 'kill-due':
       return kill(state);
     case 'signal':
-      return event.signal === 'SIGINT' || event.signal === 'SIGTERM' ? kill(state) : [state, []];
+      return isOrderToStop(event.signal) ? kill(state) : [state, []];
     default:
       return [state, []];
   }
@@ -274,6 +282,11 @@ function unknownStart(state: State, childExit: ChildExit & { kind: 'unknown-star
     { ...state, phase: 'sweeping', cause, childExit },
     [{ kind: 'tell-unknown-start' }, ...stop, sweep],
   ];
+}
+
+/** To a command that is being stopped it is the second one: nothing more is waited for. */
+function isOrderToStop(signal: Signal): boolean {
+  return meaningOf(signal).running === 'stop';
 }
 
 function kill(state: State): Step {

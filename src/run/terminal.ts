@@ -64,8 +64,8 @@ export function leaveTerminal(): void {
 
 /**
  * Calls back for each signal, with whether a command in our process group has received it itself.
- * Ctrl-Z suspends such a command together with this process, so SIGTSTP is handled only for one in
- * a session of its own. Returns the function that removes the handlers.
+ * Ctrl-Z suspends such a command together with this process, so what suspends is handled only for
+ * one in a session of its own. Returns the function that removes the handlers.
  */
 export function subscribe(
   isForeground: boolean,
@@ -91,12 +91,13 @@ function handledSignals(isForeground: boolean): readonly Signal[] {
   const options = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
   const hasProfiler = /--(cpu-)?prof\b/.test(options);
   return signalsThat(({ running }) => handledMeanings.includes(running)).filter((signal) => {
-    const isOthers = signal === 'SIGPROF' ? hasProfiler : signal === 'SIGTSTP' && isForeground;
+    const isSuspending = meaningOf(signal).running === 'suspend';
+    const isOthers = signal === 'SIGPROF' ? hasProfiler : isSuspending && isForeground;
     return isOnThisSystem(signal) && !isOthers;
   });
 }
 
-const handledMeanings: readonly Meaning[] = ['stop', 'relay', 'suspend'];
+const handledMeanings: readonly Meaning[] = ['stop', 'stop-signal', 'relay', 'suspend'];
 
 /**
  * Dies of the signal, as the caller's shell must see it to end its loop. Resolves after 200 ms if

@@ -175,7 +175,7 @@ export class NestedProgram {
       suspendUs: () => process.pause(),
       lineOf: () => null,
     });
-    this.#post = (signal) => run.post({ kind: 'signal', signal });
+    this.#post = (signal) => run.signal(signal, false);
     const { result } = await run.start();
     const { cause } = result;
     this.record.cause = cause;

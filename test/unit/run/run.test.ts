@@ -113,7 +113,7 @@ it.each<[string, number, string]>([
 ])('a command that was told to stop and ended %s', async (_title, at, kind) => {
   const { run, finished, endAt } = startRun();
   await new Promise(setImmediate);
-  run.post({ kind: 'signal', signal: 'SIGTERM' });
+  run.signal('SIGTERM', false);
   endAt(at, { exit: { kind: 'signaled', signal: 'SIGTERM' }, leftCount: 0, agoMs: 0 });
   expect((await finished).result.cause.kind).toBe(kind);
 });
@@ -144,7 +144,7 @@ it('a guard that dies while the command is being stopped leaves it five seconds'
   const parts = { clock: { now: () => 0, sleep }, report: () => {} };
   const { run, kills } = startRun(parts, {}, { graceMs: 60_000 });
   await new Promise(setImmediate);
-  run.post({ kind: 'signal', signal: 'SIGTERM' });
+  run.signal('SIGTERM', false);
   await new Promise(setImmediate);
   expect([slept.includes(60_000), kills]).toEqual([true, []]);
   run.post({ kind: 'lost', reason: 'guard-lost' });

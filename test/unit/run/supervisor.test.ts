@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { exitStatusOf } from '../../../src/run/outcome.ts';
 import type { ChildExit } from '../../../src/run/run-result.ts';
 import { signalTable } from '../../../src/run/signals.ts';
@@ -19,13 +19,20 @@ import {
 
 const by = { user: 'ops', host: 'web1', pid: 1, note: null };
 
+type SignalEvent = Extract<Event, { kind: 'signal' }>;
+
+/** Sent to redlock-run alone, for the first time. */
+const sent = (signal: NodeJS.Signals, from: Partial<SignalEvent> = {}): SignalEvent => {
+  return { kind: 'signal', signal, isFromTerminal: false, isRepeated: false, ...from };
+};
+
 const events: readonly Event[] = [
   { kind: 'acquired' },
   { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 } },
   { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
-  { kind: 'signal', signal: 'SIGTERM' },
-  { kind: 'signal', signal: 'SIGINT', isFromTerminal: true },
-  { kind: 'signal', signal: 'SIGHUP' },
+  sent('SIGTERM'),
+  sent('SIGINT', { isFromTerminal: true }),
+  sent('SIGHUP'),
   { kind: 'lost', reason: 'taken' },
   { kind: 'lost', reason: 'unreachable' },
   { kind: 'max-run' },
@@ -207,8 +214,8 @@ describe('over all orders of six events', () => {
 
 describe('signals while the child runs', () => {
   const holding = replay([{ kind: 'acquired' }]);
-  const after = (signal: NodeJS.Signals, from: Partial<Extract<Event, { kind: 'signal' }>> = {}) =>
-    transition(holding, { kind: 'signal', signal, ...from });
+  const after = (signal: NodeJS.Signals, from: Partial<SignalEvent> = {}) =>
+    transition(holding, sent(signal, from));
 
   it.each([
     ['SIGTERM', 'stop'],
@@ -230,9 +237,32 @@ describe('signals while the child runs', () => {
       const signal = `SIG${name}` as NodeJS.Signals;
       const [stopping, actions] = after(signal);
       expect(actions).toEqual([{ kind: 'stop', signal: null }]);
-      expect(transition(stopping, { kind: 'signal', signal })).toEqual([stopping, []]);
+      expect(transition(stopping, sent(signal))).toEqual([stopping, []]);
     },
   );
+
+  it.each(signalTable)('$names: as the table says, whatever it says', (row) => {
+    const [name = ''] = row.names;
+    const signal = `SIG${name}` as NodeJS.Signals;
+    const actions = {
+      stop: [{ kind: 'stop', signal }],
+      'stop-signal': [{ kind: 'stop', signal: null }],
+      relay: [{ kind: 'relay', signal }],
+      suspend: [{ kind: 'suspend' }],
+      ignore: [],
+      default: [],
+    };
+    const { running } = row;
+    onTestFinished(() => void Object.assign(row, { running }));
+    for (const [meaning, expected] of Object.entries(actions)) {
+      Object.assign(row, { running: meaning });
+      const [state, done] = after(signal);
+      expect(done).toEqual(expected);
+      const isOrder = meaning === 'stop';
+      if (state.phase === 'stopping')
+        expect(transition(state, sent(signal))[1]).toEqual(isOrder ? [{ kind: 'kill' }] : []);
+    }
+  });
 
   it('docs/supervision.md shows the table of signals', () => {
     const shown = readFileSync('docs/supervision.md', 'utf8');
@@ -242,7 +272,7 @@ describe('signals while the child runs', () => {
       const status = endsWait ? '128 + n' : '-';
       const end = isRaisedAgain ? 'dies of it' : status;
       const guard = isIgnoredByGuard ? 'ignored' : 'default';
-      const cells = [names.join(', '), waiting, running, end, guard];
+      const cells = [names.join(', '), waiting, running.replace('-', ' '), end, guard];
       expect(shown).toContain(`| ${cells.join(' | ')} |\n`);
     }
     expect(shown.match(/ \| (ignored|default) \|\n/g)).toHaveLength(signalTable.length);
@@ -272,12 +302,12 @@ describe('signals while the child runs', () => {
 
   it.each(['SIGTERM', 'SIGINT'] as const)('kills at the second %s', (signal) => {
     const [stopping] = after(signal);
-    expect(transition(stopping, { kind: 'signal', signal })[1]).toEqual([{ kind: 'kill' }]);
+    expect(transition(stopping, sent(signal))[1]).toEqual([{ kind: 'kill' }]);
   });
 });
 
 describe('a lock that is lost while the child is being stopped', () => {
-  const stopping = replay([{ kind: 'acquired' }, { kind: 'signal', signal: 'SIGTERM' }]);
+  const stopping = replay([{ kind: 'acquired' }, sent('SIGTERM')]);
   const lost = transition(stopping, { kind: 'lost', reason: 'taken' });
 
   it('is told to the child as well', () =>
