@@ -114,13 +114,13 @@ export class Contender {
     if (random.chance(signalChance)) {
       const signal = random.pick(['SIGTERM', 'SIGINT', 'SIGHUP'] as const);
       world.after(random.between(0, 2 * ttlMs), () => {
-        if (program.record.endedAt === null) world.mark(signal);
+        if (program.known.endedAt === null) world.mark(signal);
         program.signal(signal);
       });
     }
     if (random.chance(killChance)) {
       world.after(random.between(0, 3 * ttlMs), () => {
-        if (program.record.endedAt !== null || !this.#crowd.isStormy()) return;
+        if (program.known.endedAt !== null || !this.#crowd.isStormy()) return;
         world.note(program.process.name, 'dies suddenly');
         world.mark('sudden death');
         if (orphanChance > 0 && random.chance(orphanChance)) program.dieWithGuard();

@@ -1,4 +1,4 @@
-// One server as one process sees it: the link, the sockets, and a record of what was sent and done,
+// One server as one process sees it: the link, the sockets, and a log of what was sent and done,
 // for the checkers. It decides nothing.
 
 import type { MasterAddress } from '../../src/redis/address.ts';

@@ -1,4 +1,4 @@
-// Since when each resource has been free, and which waiters there were then. It records ends and
+// Since when each resource has been free, and which waiters there were then. It notes ends and
 // judges nothing. *Note:* a slot that is left to expire is not free yet, and the first waiter
 // learns only later that it is.
 

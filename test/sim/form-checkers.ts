@@ -7,7 +7,7 @@ import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { SimServer } from './sim-server.ts';
 import { pollMs, waitingOnQuorum } from './waiting-checkers.ts';
 import { areOpposed, haveCommon } from './wish.ts';
-import type { Fact, Holding, ProgramRecord, Witness } from './witness.ts';
+import type { Fact, Holding, KnownProgram, Witness } from './witness.ts';
 
 /** Until a waiter is queued on all masters of a calm network. */
 const joinedMs = 300;
@@ -149,12 +149,12 @@ export const formCheckers = {
 };
 
 /** Whether these programs met no trouble. */
-function isJudged({ wellSince }: Witness, ...programs: readonly ProgramRecord[]): boolean {
+function isJudged({ wellSince }: Witness, ...programs: readonly KnownProgram[]): boolean {
   return programs.every(({ startedAt }) => startedAt >= wellSince);
 }
 
 /** By the masters' clocks; a program that never waited and came later by true time counts, too. */
-function isBehind({ lease }: Holding, program: ProgramRecord, witness: Witness): boolean {
+function isBehind({ lease }: Holding, program: KnownProgram, witness: Witness): boolean {
   const { waiter } = lease.claim;
   return (
     waiter === null || witness.isPunctual || waiter.arrivalUs > arrivalOf(program.waiterId, witness)
@@ -162,7 +162,7 @@ function isBehind({ lease }: Holding, program: ProgramRecord, witness: Witness):
 }
 
 /** By the masters' clocks; a program that never waited counts, too. */
-function isBefore({ lease }: Holding, program: ProgramRecord, witness: Witness): boolean {
+function isBefore({ lease }: Holding, program: KnownProgram, witness: Witness): boolean {
   const { waiter } = lease.claim;
   return waiter === null || waiter.arrivalUs < arrivalOf(program.waiterId, witness);
 }
@@ -176,7 +176,7 @@ function arrivalOf(id: string, { servers }: Witness): number {
  * A slot that is free on a quorum, and that was not given up since the holder was last told; null:
  * none.
  */
-function freeSlotOf(program: ProgramRecord, witness: Witness): number | null {
+function freeSlotOf(program: KnownProgram, witness: Witness): number | null {
   const { servers, prefix, masterCount } = witness;
   const { resources, slotCount } = program.wish;
   const [resource = ''] = resources;
@@ -193,7 +193,7 @@ function freeSlotOf(program: ProgramRecord, witness: Witness): number | null {
 }
 
 /** Whether a subscribed holder, exclusive or shared, is woken by every waiter that is queued. */
-function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): string | null {
+function lateNoticeOf(program: KnownProgram, by: string, witness: Witness): string | null {
   const { servers, programs, prefix, masterCount, world } = witness;
   const holding = heldBy(program, witness);
   const owner = programs.find(({ waiterId }) => waiterId === by);
@@ -212,11 +212,11 @@ function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): str
     : null;
 }
 
-function bothYield(one: ProgramRecord, other: ProgramRecord): boolean {
+function bothYield(one: KnownProgram, other: KnownProgram): boolean {
   return one.wish.preemptible !== 'never' && other.wish.preemptible !== 'never';
 }
 
-function heldBy({ values }: ProgramRecord, { holdings }: Witness): Holding | null {
+function heldBy({ values }: KnownProgram, { holdings }: Witness): Holding | null {
   const value = values.findLast((one) => holdings.has(one));
   return value === undefined ? null : (holdings.get(value) ?? null);
 }

@@ -4,7 +4,7 @@
 import type { Fact, Witness } from './witness.ts';
 import type { World } from './world.ts';
 
-interface FreezeRecord {
+interface KnownFreeze {
   readonly resource: string;
   readonly value: string;
   /** In true time. */
@@ -14,7 +14,7 @@ interface FreezeRecord {
 
 export class Freezes {
   readonly #world: World;
-  readonly #all: FreezeRecord[] = [];
+  readonly #all: KnownFreeze[] = [];
   /** A thaw may have begun before the freeze was told to stand. */
   readonly #ended = new Set<string>();
 

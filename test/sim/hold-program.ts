@@ -5,7 +5,7 @@
 import { alone } from '../../src/lock/types.ts';
 import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
-import type { HoldRecord, LockHandle } from './step-facts.ts';
+import type { KnownHold, LockHandle } from './step-facts.ts';
 import { giveUpAfterMs, StepProgram } from './step-program.ts';
 
 /** How long the daemon takes to start, and a message takes through a pipe. */
@@ -24,7 +24,7 @@ export class HoldProgram {
   /** The daemon, which holds the lock. */
   readonly holder: StepProgram;
   readonly #around: ExecutionContext;
-  readonly #record: HoldRecord;
+  readonly #known: KnownHold;
   readonly #waitMs: number;
   readonly #diesSilently: boolean;
   readonly #abandoned = new AbortController();
@@ -41,7 +41,7 @@ export class HoldProgram {
     this.#diesSilently = diesSilently;
     this.front = new SimProcess(machine, `${name}:front`);
     this.holder = new StepProgram(around, machine, name, resource, Number.POSITIVE_INFINITY);
-    this.#record = {
+    this.#known = {
       name,
       owner,
       machine,
@@ -69,11 +69,11 @@ export class HoldProgram {
     const { system, options, witness } = this.#around;
     const { ttlMs, isFenced } = options;
     const { sharing } = alone;
-    const record = this.#record;
+    const known = this.#known;
     const { holder, front } = this;
-    const [name = ''] = holder.record.wish.resources;
+    const [name = ''] = holder.known.wish.resources;
     holder.process.onDeath(() => {
-      if (record.value !== null) witness.ended(record.value, null);
+      if (known.value !== null) witness.ended(known.value, null);
       this.#pipe(front, () => tell(null));
     });
     const kept = await holder.run(async (ways) => {
@@ -83,11 +83,11 @@ export class HoldProgram {
         { ...ways, ...opened },
         { name, ttlMs, waitMs: this.#waitMs, giveUpAfterMs, isFenced, sharing },
         {
-          isWanted: () => !record.owner.isDead,
+          isWanted: () => !known.owner.isDead,
           ended,
           lineOf: () => null,
           handOver: ({ claim }) => {
-            record.value = claim.value;
+            known.value = claim.value;
             const handle = {
               resource: name,
               token: claim.token,
@@ -105,17 +105,17 @@ export class HoldProgram {
       close();
       return kept;
     });
-    record.end = kept.kind === 'kept' ? kept.end : 'not-acquired';
-    witness.world.mark(`hold: ${record.end}`);
-    witness.tell({ kind: 'hold-ended', hold: record });
+    known.end = kept.kind === 'kept' ? kept.end : 'not-acquired';
+    witness.world.mark(`hold: ${known.end}`);
+    witness.tell({ kind: 'hold-ended', hold: known });
     if (kept.kind === 'not-acquired') this.#pipe(front, () => tell(null));
   }
 
   /** No process is left that could release the lock. */
   #goes(): void {
-    if (this.#record.askerGoneAt !== null) return;
-    this.#record.askerGoneAt = this.front.world.now;
-    this.#record.stoppedMsBefore = this.front.machine.stoppedMs;
+    if (this.#known.askerGoneAt !== null) return;
+    this.#known.askerGoneAt = this.front.world.now;
+    this.#known.stoppedMsBefore = this.front.machine.stoppedMs;
   }
 
   /** The front process prints the token, confirms that, and ends. */

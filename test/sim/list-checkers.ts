@@ -1,35 +1,35 @@
 // What runs are told of hosts whose lists of masters could grant a lock beside theirs: all that
 // their masters know, once, and nothing else.
 
-import type { Fact, ProgramRecord, Witness } from './witness.ts';
+import type { Fact, KnownProgram, Witness } from './witness.ts';
 
 export type ListFact =
   /** A run is warned of that host, or rejected. */
-  | { readonly kind: 'lists-told'; readonly program: ProgramRecord; readonly host: string }
+  | { readonly kind: 'lists-told'; readonly program: KnownProgram; readonly host: string }
   /** A run has extended its lock, and told by then what it could tell of lists. */
-  | { readonly kind: 'lists-compared'; readonly program: ProgramRecord };
+  | { readonly kind: 'lists-compared'; readonly program: KnownProgram };
 
 /** Longer than a message takes where nothing disturbs it. */
 const arrivedMs = 100;
 
 export class ComparedLists {
-  readonly #comparedAt = new Map<ProgramRecord, number>();
-  readonly #warned = new Set<ProgramRecord>();
+  readonly #comparedAt = new Map<KnownProgram, number>();
+  readonly #warned = new Set<KnownProgram>();
 
-  compared(program: ProgramRecord, now: number): void {
+  compared(program: KnownProgram, now: number): void {
     if (!this.#comparedAt.has(program)) this.#comparedAt.set(program, now);
   }
 
-  warned(program: ProgramRecord): void {
+  warned(program: KnownProgram): void {
     this.#warned.add(program);
   }
 
-  hasWarned(program: ProgramRecord): boolean {
+  hasWarned(program: KnownProgram): boolean {
     return this.#warned.has(program);
   }
 
   /** The other hosts whose runs had told a master of this one their list before it began. */
-  knownTo({ machine, endpoints, startedAt }: ProgramRecord): string[] {
+  knownTo({ machine, endpoints, startedAt }: KnownProgram): string[] {
     const servers = new Set(endpoints.map(({ server }) => server));
     return [...this.#comparedAt]
       .filter(([other, at]) => {

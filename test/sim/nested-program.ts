@@ -15,11 +15,11 @@ import { type ExecutionContext, markOf } from './program.ts';
 import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
 import { SimGuard } from './sim-guard.ts';
 import { SimProcess } from './sim-process.ts';
-import type { Holding, ProgramRecord } from './witness.ts';
+import type { Holding, KnownProgram } from './witness.ts';
 
 export class NestedProgram {
   readonly process: SimProcess;
-  readonly record: ProgramRecord;
+  readonly known: KnownProgram;
   /** The program that it has started. */
   tree: SimTree | null = null;
   /** How it ended; called once, also when it has died. */
@@ -42,7 +42,7 @@ export class NestedProgram {
       (server, index) => new Endpoint(around.network, this.process, server, index),
     );
     const { resources } = enclosing;
-    this.record = {
+    this.known = {
       name,
       machine,
       endpoints,
@@ -64,7 +64,7 @@ export class NestedProgram {
       cause: null,
       wasKilled: false,
     };
-    around.witness.programs.push(this.record);
+    around.witness.programs.push(this.known);
     this.process.onDeath(() => this.#end({ kind: 'signaled', signal: 'SIGKILL' }));
     this.process.deliver(() => void this.#main().catch(machine.world.crash));
   }
@@ -74,12 +74,12 @@ export class NestedProgram {
   }
 
   #end(exit: ChildExit): void {
-    const { record } = this;
-    if (record.endedAt !== null) return;
-    record.endedAt = this.process.world.now;
-    record.wasKilled = this.process.isDead;
+    const { known } = this;
+    if (known.endedAt !== null) return;
+    known.endedAt = this.process.world.now;
+    known.wasKilled = this.process.isDead;
     for (const belief of this.#beliefs) belief.isBelieved = false;
-    this.#around.witness.tell({ kind: 'ended', program: record });
+    this.#around.witness.tell({ kind: 'ended', program: known });
     this.onExit(exit);
   }
 
@@ -106,7 +106,7 @@ export class NestedProgram {
     };
     const look = ({ address }: Endpoint) =>
       new system.LockObserver(address, settings, registry, clock);
-    const observers = this.record.endpoints.map(look);
+    const observers = this.known.endpoints.map(look);
     const report = (event: RunEvent) => this.#note(event);
     const lockSettings = { masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor };
     const tell = (belief: Holding) => this.#beliefs.push(belief);
@@ -178,7 +178,7 @@ export class NestedProgram {
     this.#post = (signal) => run.signal(signal, false);
     const { result } = await run.start();
     const { cause } = result;
-    this.record.cause = cause;
+    this.known.cause = cause;
     process.world.mark(
       `nested run ends: ${cause.kind === 'not-acquired' ? cause.acquisition.kind : cause.kind}`,
     );

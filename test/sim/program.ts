@@ -26,7 +26,7 @@ import { SimProcess } from './sim-process.ts';
 import type { SimServer } from './sim-server.ts';
 import type { System } from './system.ts';
 import type { Wish } from './wish.ts';
-import type { ProgramRecord, Witness } from './witness.ts';
+import type { KnownProgram, Witness } from './witness.ts';
 
 export interface ExecutionContext {
   readonly system: System;
@@ -51,7 +51,7 @@ export interface Plan {
 
 export class Program {
   readonly process: SimProcess;
-  readonly record: ProgramRecord;
+  readonly known: KnownProgram;
   readonly events: RunEvent[] = [];
   /** null: not ended yet, or it has died. */
   finished: Finished | null = null;
@@ -86,7 +86,7 @@ export class Program {
     const endpoints = around.servers.map((server, index) => {
       return new Endpoint(around.network, this.process, server, index);
     });
-    this.record = {
+    this.known = {
       name,
       machine,
       endpoints,
@@ -101,7 +101,7 @@ export class Program {
       cause: null,
       wasKilled: false,
     };
-    around.witness.programs.push(this.record);
+    around.witness.programs.push(this.known);
     this.process.onDeath(() => this.#died());
     this.process.deliver(() => void this.#main().then(() => this.#end(), machine.world.crash));
   }
@@ -121,7 +121,7 @@ export class Program {
     if (this.#plan.inner === null) return;
     this.process.world.mark('run inside of a dead one');
     this.#guard?.process.die();
-    for (const value of this.record.values) {
+    for (const value of this.known.values) {
       const holding = this.#around.witness.holdings.get(value);
       if (holding) holding.tree = null;
     }
@@ -148,13 +148,13 @@ export class Program {
   }
 
   #died(): void {
-    for (const value of this.record.values) this.#around.witness.ended(value, null);
-    this.record.wasKilled = true;
+    for (const value of this.known.values) this.#around.witness.ended(value, null);
+    this.known.wasKilled = true;
     this.#end();
   }
 
   #end(): void {
-    if (this.#around.witness.programEnded(this.record)) this.onEnd();
+    if (this.#around.witness.programEnded(this.known)) this.onEnd();
   }
 
   async #main(): Promise<void> {
@@ -166,12 +166,12 @@ export class Program {
     const clock = system.createSystemClock(noteJump, machine.alarmedFor(process));
     const registry = new system.ServerRegistry();
     const historyBytes = usualHistoryBytes;
-    const masterCount = this.record.endpoints.length;
+    const masterCount = this.known.endpoints.length;
     const watched = { ...options, prefix };
     const watch = new system.MastersWatch(watched, machine.name, masterCount, clock);
     const { ownList } = watch;
     const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList };
-    const masters = this.record.endpoints.map(
+    const masters = this.known.endpoints.map(
       ({ address }) => new system.RedisMaster(address, masterSettings, registry, clock),
     );
     const historyLines = new system.HistoryLines(holderRecord(machine), 75, clock);
@@ -179,7 +179,7 @@ export class Program {
       historyLines.see(event);
       this.#note(event);
       watch.see(event, (told) => this.#note(told as RunEvent));
-      if (event.kind === 'extended') witness.tell({ kind: 'lists-compared', program: this.record });
+      if (event.kind === 'extended') witness.tell({ kind: 'lists-compared', program: this.known });
     };
     const listen: Listen = (...asked) => new system.HolderChannel(masters, ...asked);
     const driftFactor = usualDriftFactor;
@@ -199,9 +199,9 @@ export class Program {
       ...parts,
       redlock,
       historyLines: this.#observed(historyLines),
-      runId: this.record.name,
+      runId: this.known.name,
       newClaim: () => this.#newClaim(),
-      waiterId: this.record.waiterId,
+      waiterId: this.known.waiterId,
       environment: {},
     };
     const acquiring: AcquisitionParts = {
@@ -212,7 +212,7 @@ export class Program {
         world.mark('acquired, and released at once');
         this.#wasReleased = true;
         // It tries again, as often as its guard is late.
-        this.record.allowedMs += 2 * options.guardLateMs + roundMsIn(options);
+        this.known.allowedMs += 2 * options.guardLateMs + roundMsIn(options);
         return redlock.release(claim, 0, null);
       },
       confirm: async (timeLeft) => (guard === null ? null : guard.confirm(timeLeft)),
@@ -248,7 +248,7 @@ export class Program {
     this.#post = (signal, isFromTerminal) => run.signal(signal, isFromTerminal);
     this.finished = await run.start();
     const { cause } = this.finished.result;
-    this.record.cause = cause;
+    this.known.cause = cause;
     if (cause.kind === 'not-acquired') this.#notAcquired(cause.acquisition);
     world.note(process.name, `ends: ${this.finished.result.cause.kind}`);
     guard?.done();
@@ -286,7 +286,7 @@ export class Program {
 
   #newClaim(): Claim {
     const { options, system } = this.#around;
-    const { name, machine, values } = this.record;
+    const { name, machine, values } = this.known;
     const record = { ...holderRecord(machine), since: '' };
     const { ttlMs, isFenced } = options;
     const { resources, preemptible } = this.#plan.wish;
@@ -328,7 +328,7 @@ export class Program {
 
   /** Tells the witness of an attempt that a master counts if it refuses it. */
   #countsIfRefused(isFirst: boolean): void {
-    const { name: run, machine, values } = this.record;
+    const { name: run, machine, values } = this.known;
     const attempted = { host: machine.name, run, isFirst };
     this.#around.witness.refusals.attempted(values.at(-1) ?? '', attempted);
   }
@@ -351,7 +351,7 @@ export class Program {
     const { world } = this.process;
     if (kind === 'superseded') world.mark('superseded');
     if (kind === 'misconfigured' && this.#around.options.differingMasters === 'error')
-      this.#around.witness.tell({ kind: 'lists-told', program: this.record, host: 'any host' });
+      this.#around.witness.tell({ kind: 'lists-told', program: this.known, host: 'any host' });
   }
 
   #note(event: RunEvent): void {
@@ -359,18 +359,18 @@ export class Program {
     const { kind, ...facts } = event;
     this.events.push(event);
     if (event.kind === 'stopping' && event.cause.kind === 'replaced') {
-      this.#around.witness.tell({ kind: 'replaced', program: this.record, by: event.cause.by });
+      this.#around.witness.tell({ kind: 'replaced', program: this.known, by: event.cause.by });
     }
     if (event.kind === 'masters-differ')
-      this.#around.witness.tell({ kind: 'lists-told', program: this.record, host: event.host });
-    const value = this.record.values.at(-1) ?? '';
+      this.#around.witness.tell({ kind: 'lists-told', program: this.known, host: event.host });
+    const value = this.known.values.at(-1) ?? '';
     // A run that was asked and then loses its lock is recorded as lost.
     if (event.kind === 'stopping') this.#wasAsked = event.cause.kind === 'stopped';
     if (event.kind === 'stopping' && event.cause.kind === 'stopped') {
       this.#around.witness.tell({ kind: 'stopped', value });
     }
     if (event.kind === 'released' && this.#wasAsked)
-      this.#around.witness.stops.released.push({ value, resources: this.record.wish.resources });
+      this.#around.witness.stops.released.push({ value, resources: this.known.wish.resources });
     world.mark(markOf(event));
     world.note(name, `${kind} ${JSON.stringify(facts)}`);
   }

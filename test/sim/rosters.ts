@@ -9,7 +9,7 @@ import type { Options } from './options.ts';
 import type { Random } from './random.ts';
 import type { SimServer } from './sim-server.ts';
 import type { Wish } from './wish.ts';
-import type { ProgramRecord, Witness } from './witness.ts';
+import type { KnownProgram, Witness } from './witness.ts';
 import type { World } from './world.ts';
 
 export type RosterChange = 'none' | 'one-by-one' | 'at-once' | 'two-lists';
@@ -166,7 +166,7 @@ export class Rosters {
   }
 
   /** As `redlockctl list` shows it: its lock stands, though it may have died. */
-  #isLeft({ endedAt, endpoints, values }: ProgramRecord, count: number): boolean {
+  #isLeft({ endedAt, endpoints, values }: KnownProgram, count: number): boolean {
     if (endpoints.length >= count) return false;
     const stands = (value: string) =>
       this.#witness.servers.some(({ redis }) => redis.hasTraceOf(value));

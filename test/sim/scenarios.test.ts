@@ -492,9 +492,9 @@ describe('found by the simulator: what a waiter asks and leaves', () => {
   it('a poll that is refused is one script on each master', async () => {
     const stage = new Stage();
     each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
-    const { record } = stage.program('waiter', { waitMs: 60_000 });
+    const { known } = stage.program('waiter', { waitMs: 60_000 });
     await stage.pass(1_000);
-    const counts = () => record.endpoints.map(({ scriptCount }) => scriptCount);
+    const counts = () => known.endpoints.map(({ scriptCount }) => scriptCount);
     const before = counts();
     await stage.pass(10_000);
     for (const [index, count] of counts().entries()) {
@@ -506,11 +506,11 @@ describe('found by the simulator: what a waiter asks and leaves', () => {
   it('a poll waits for a frozen master once', async () => {
     const stage = new Stage({ masterTimeoutMs: 800 });
     each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
-    const { record } = stage.program('waiter', { waitMs: 60_000 });
+    const { known } = stage.program('waiter', { waitMs: 60_000 });
     await stage.pass(3_000);
     stage.server(2).freeze();
     await stage.pass(2_000);
-    const countOfFirst = () => record.endpoints[0]?.scriptCount ?? 0;
+    const countOfFirst = () => known.endpoints[0]?.scriptCount ?? 0;
     const before = countOfFirst();
     await stage.pass(10_000);
     expect(countOfFirst() - before).toBeGreaterThanOrEqual(9);
@@ -539,9 +539,9 @@ describe('found by the simulator: what a waiter asks and leaves', () => {
       slotCount: 2,
       preemptible: 'never',
     } as const;
-    const { record } = stage.program('waiter', { wish, waitMs: 60_000 });
+    const { known } = stage.program('waiter', { wish, waitMs: 60_000 });
     await stage.pass(10_000);
-    const counts = record.endpoints.map(({ scriptCount }) => scriptCount);
+    const counts = known.endpoints.map(({ scriptCount }) => scriptCount);
     // Two slots and their rollback, eight times in the first second, then once a second.
     expect(Math.max(...counts)).toBeLessThan(70);
     expect(Math.min(...counts)).toBeGreaterThan(10);

@@ -40,7 +40,7 @@ export class Shell {
     const { options, running, isStormy } = this.#crowd;
     this.#count += 1;
     const shell = new SimProcess(this.#machine, `${this.#machine.name}.${this.#count}`);
-    const isEnd = { signal: () => shell.die(), process: shell, record: { endpoints: [] } };
+    const isEnd = { signal: () => shell.die(), process: shell, known: { endpoints: [] } };
     running.add(isEnd);
     shell.onDeath(() => {
       running.delete(isEnd);
@@ -109,7 +109,7 @@ export class Shell {
     const plan = { resource, waitMs: options.waitMs, diesSilently };
     const hold = new HoldProgram(this.#crowd, shell, this.#nextName(), plan);
     const { holder, front } = hold;
-    const inFront = { signal: () => front.die(), process: front, record: { endpoints: [] } };
+    const inFront = { signal: () => front.die(), process: front, known: { endpoints: [] } };
     running.add(holder);
     running.add(inFront);
     holder.onEnd = () => running.delete(holder);

@@ -19,9 +19,9 @@ export class SimNest implements Tree {
   }
 
   get aliveCount(): number {
-    const { record, tree } = this.#inner;
+    const { known, tree } = this.#inner;
     if (this.#isCut) return 0;
-    return (record.endedAt === null ? 1 : 0) + (tree?.aliveCount ?? 0);
+    return (known.endedAt === null ? 1 : 0) + (tree?.aliveCount ?? 0);
   }
 
   get isRunning(): boolean {

@@ -5,17 +5,17 @@ const differenceMs = 1_000;
 
 /**
  * The owner of a key with this time, and until when it is safe, in ms of the server; null: the time
- * is over, or none. `record`: what stands beside the key.
+ * is over, or none. `beside`: what stands beside the key.
  */
 export function shownBy(
   time: string,
-  record: string | null,
+  beside: string | null,
   now: number,
 ): { readonly owner: string; readonly safeUntil: number } | null {
   const endsAt = endOf(time);
   if (endsAt === null || now > endsAt + differenceMs) return null;
-  const isNamed = record?.startsWith(`${time} `) === true;
-  const owner = isNamed ? (record as string).slice(time.length + 1) : time;
+  const isNamed = beside?.startsWith(`${time} `) === true;
+  const owner = isNamed ? (beside as string).slice(time.length + 1) : time;
   return { owner, safeUntil: endsAt - differenceMs };
 }
 

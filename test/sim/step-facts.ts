@@ -11,7 +11,7 @@ export interface LockHandle {
   readonly value: string;
 }
 
-export interface HoldRecord {
+export interface KnownHold {
   readonly name: string;
   readonly owner: SimProcess;
   readonly machine: Machine;
@@ -37,4 +37,4 @@ export type StepFact =
       readonly askedAt: number;
       readonly wasShown: boolean;
     }
-  | { readonly kind: 'hold-ended'; readonly hold: HoldRecord };
+  | { readonly kind: 'hold-ended'; readonly hold: KnownHold };

@@ -11,7 +11,7 @@ import type { Machine } from './machine.ts';
 import { observedRedlock } from './observed-redlock.ts';
 import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
-import type { ProgramRecord } from './witness.ts';
+import type { KnownProgram } from './witness.ts';
 
 /** How long a step that acquires goes on when no quorum answers. */
 export const giveUpAfterMs = 10_000;
@@ -20,7 +20,7 @@ export type Ways = ReturnType<StepProgram['open']>;
 
 export class StepProgram {
   readonly process: SimProcess;
-  readonly record: ProgramRecord;
+  readonly known: KnownProgram;
   onEnd: () => void = () => {};
   readonly #around: ExecutionContext;
   readonly #interrupted = new AbortController();
@@ -38,7 +38,7 @@ export class StepProgram {
     const endpoints = around.servers.map(
       (server, index) => new Endpoint(around.network, this.process, server, index),
     );
-    this.record = {
+    this.known = {
       name,
       machine,
       endpoints,
@@ -53,7 +53,7 @@ export class StepProgram {
       cause: null,
       wasKilled: false,
     };
-    around.witness.programs.push(this.record);
+    around.witness.programs.push(this.known);
     this.process.onDeath(() => this.#died());
   }
 
@@ -80,8 +80,8 @@ export class StepProgram {
 
   /** The token was passed on, and the lock is released by another step. */
   handOver({ value }: Claim): void {
-    this.record.values.splice(this.record.values.indexOf(value), 1);
-    this.record.leavesPlace = true;
+    this.known.values.splice(this.known.values.indexOf(value), 1);
+    this.known.leavesPlace = true;
   }
 
   open() {
@@ -96,7 +96,7 @@ export class StepProgram {
       protocol,
       ownList: null,
     };
-    const addresses = this.record.endpoints.map(({ address }) => address);
+    const addresses = this.known.endpoints.map(({ address }) => address);
     const random = world.random.stream(name).next;
     return {
       clock,
@@ -143,21 +143,21 @@ export class StepProgram {
 
   /** The first one is its name in the queues. */
   #newToken(): string {
-    const token = `${this.record.name}.${this.#tokenCount}`;
+    const token = `${this.known.name}.${this.#tokenCount}`;
     if (this.#tokenCount > 0)
-      this.record.values.push(this.#around.system.renderValue(token, this.#note()));
+      this.known.values.push(this.#around.system.renderValue(token, this.#note()));
     this.#tokenCount += 1;
     return token;
   }
 
   #died(): void {
-    if (this.record.endedAt !== null) return;
-    for (const value of this.record.values) this.#around.witness.ended(value, null);
-    this.record.wasKilled = true;
+    if (this.known.endedAt !== null) return;
+    for (const value of this.known.values) this.#around.witness.ended(value, null);
+    this.known.wasKilled = true;
     this.#end();
   }
 
   #end(): void {
-    if (this.#around.witness.programEnded(this.record)) this.onEnd();
+    if (this.#around.witness.programEnded(this.known)) this.onEnd();
   }
 }

@@ -9,13 +9,13 @@ import type { Options } from './options.ts';
 import type { Random } from './random.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { SimServer } from './sim-server.ts';
-import type { ProgramRecord, Witness } from './witness.ts';
+import type { KnownProgram, Witness } from './witness.ts';
 import type { World } from './world.ts';
 
 /** A program that a trouble may befall. */
 export interface Running {
   readonly process: SimProcess;
-  readonly record: Pick<ProgramRecord, 'endpoints'>;
+  readonly known: Pick<KnownProgram, 'endpoints'>;
   signal(signal: Signal): void;
 }
 
@@ -124,7 +124,7 @@ export class Weather {
   }
 
   #disturbConnection(): void {
-    const endpoints = [...this.#places.running].flatMap(({ record }) => record.endpoints);
+    const endpoints = [...this.#places.running].flatMap(({ known }) => known.endpoints);
     const sockets = endpoints.flatMap((endpoint) => [...endpoint.sockets]);
     if (sockets.length === 0) return;
     const socket = this.#random.pick(sockets);

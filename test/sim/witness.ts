@@ -42,8 +42,8 @@ export interface Holding {
   tree: Tree | null;
 }
 
-/** One invocation of redlock-run. */
-export interface ProgramRecord {
+/** What is known of one invocation of redlock-run. */
+export interface KnownProgram {
   readonly name: string;
   readonly machine: Machine;
   readonly values: string[];
@@ -86,10 +86,10 @@ export type Fact =
     }
   | { readonly kind: 'foreign-acquired'; readonly holding: ForeignHolding }
   | { readonly kind: 'clock-stepped' }
-  | { readonly kind: 'ended'; readonly program: ProgramRecord }
+  | { readonly kind: 'ended'; readonly program: KnownProgram }
   /** It releases what it holds for another process. */
-  | { readonly kind: 'replaced'; readonly program: ProgramRecord; readonly by: string }
-  | { readonly kind: 'idle'; readonly program: ProgramRecord; readonly endpoint: Endpoint }
+  | { readonly kind: 'replaced'; readonly program: KnownProgram; readonly by: string }
+  | { readonly kind: 'idle'; readonly program: KnownProgram; readonly endpoint: Endpoint }
   | { readonly kind: 'warned'; readonly warning: string }
   | { readonly kind: 'quiet' }
   | StepFact
@@ -116,7 +116,7 @@ export class Witness {
    */
   readonly masterCount: number;
   readonly holdings = new Map<string, Holding>();
-  readonly programs: ProgramRecord[] = [];
+  readonly programs: KnownProgram[] = [];
   /** Of foreign programs, which are not checked. */
   readonly foreignHoldings: ForeignHolding[] = [];
   readonly findings: Finding[] = [];
@@ -261,7 +261,7 @@ export class Witness {
   }
 
   /** Also of a connection that is only closed later. False: it had ended before. */
-  programEnded(program: ProgramRecord): boolean {
+  programEnded(program: KnownProgram): boolean {
     if (program.endedAt !== null) return false;
     program.endedAt = this.world.now;
     this.tell({ kind: 'ended', program });
@@ -294,7 +294,7 @@ export class Witness {
     return count ?? this.masterCount;
   }
 
-  programOf(value: string): ProgramRecord | undefined {
+  programOf(value: string): KnownProgram | undefined {
     return this.programs.find(({ values }) => values.includes(value));
   }
 

@@ -8,7 +8,7 @@ import { dieWithUs, forget } from '../servers/watchdog.ts';
 import type { CellMaster } from './cell-master.ts';
 import type { Contender } from './contender.ts';
 import { type Identity, signal } from './processes.ts';
-import { type Done, freeMaster, holders, isInside, record, type Stage } from './stage.ts';
+import { began, type Done, freeMaster, holders, isInside, type Stage } from './stage.ts';
 
 /**
  * Begins the fault. Resolves when it is over, with what was done; null: there was nothing to do it
@@ -29,7 +29,7 @@ export const faults: Readonly<Record<string, Kind>> = {
   'redlock-run killed': {
     weight: 6,
     fault: onRun(async (stage, run) => {
-      const done = record(stage, 'redlock-run killed', run.plan.id);
+      const done = began(stage, 'redlock-run killed', run.plan.id);
       run.signal('SIGKILL');
       return [done];
     }),
@@ -40,7 +40,7 @@ export const faults: Readonly<Record<string, Kind>> = {
       const { random, ttlMs } = stage;
       const isLong = random.chance(0.5);
       const forMs = isLong ? random.between(ttlMs, 1.6 * ttlMs) : random.between(20, ttlMs / 3);
-      const done = record(stage, 'redlock-run stopped', run.plan.id);
+      const done = began(stage, 'redlock-run stopped', run.plan.id);
       run.signal('SIGSTOP');
       await sleep(forMs);
       run.signal('SIGCONT');
@@ -50,7 +50,7 @@ export const faults: Readonly<Record<string, Kind>> = {
   'redlock-run told to end': {
     weight: 3,
     fault: onRun(async (stage, run) => {
-      const done = record(stage, 'redlock-run told to end', run.plan.id);
+      const done = began(stage, 'redlock-run told to end', run.plan.id);
       run.signal('SIGTERM');
       return [done];
     }),
@@ -58,7 +58,7 @@ export const faults: Readonly<Record<string, Kind>> = {
   'guard killed': {
     weight: 9,
     fault: onGuard(async (stage, run, guard) => {
-      const done = record(stage, 'guard killed', run.plan.id);
+      const done = began(stage, 'guard killed', run.plan.id);
       signal(guard, 'SIGKILL');
       return [done];
     }),
@@ -66,7 +66,7 @@ export const faults: Readonly<Record<string, Kind>> = {
   'guard stopped': {
     weight: 6,
     fault: onGuard(async (stage, run, guard) => {
-      const done = record(stage, 'guard stopped', run.plan.id);
+      const done = began(stage, 'guard stopped', run.plan.id);
       signal(guard, 'SIGSTOP');
       await sleep(stage.random.between(20, 4_000));
       signal(guard, 'SIGCONT');
@@ -77,7 +77,7 @@ export const faults: Readonly<Record<string, Kind>> = {
     weight: 3,
     fault: onGuard(
       async (stage, run, guard) => {
-        const first = record(stage, 'guard of a waiter stopped', run.plan.id);
+        const first = began(stage, 'guard of a waiter stopped', run.plan.id);
         signal(guard, 'SIGSTOP');
         for (let tries = 0; !isInside(stage, run) && !run.hasEnded && tries < 400; tries += 1)
           await sleep(20);
@@ -91,7 +91,7 @@ export const faults: Readonly<Record<string, Kind>> = {
         }
         // Another guard has started the command.
         await sleep(stage.random.between(0, 1_000));
-        const second = record(stage, 'redlock-run killed after the wait', run.plan.id);
+        const second = began(stage, 'redlock-run killed after the wait', run.plan.id);
         run.signal('SIGKILL');
         return [first, second];
       },
@@ -103,7 +103,7 @@ export const faults: Readonly<Record<string, Kind>> = {
     weight: 12,
     fault: onGuard(
       async (stage, run, guard) => {
-        const done = record(stage, 'both killed, with --isolate', run.plan.id);
+        const done = began(stage, 'both killed, with --isolate', run.plan.id);
         run.signal('SIGKILL');
         signal(guard, 'SIGKILL');
         return [done];
@@ -121,7 +121,7 @@ export const faults: Readonly<Record<string, Kind>> = {
       return Promise.all(
         free.map(async (master) => {
           master.isTaken = true;
-          const done = record(stage, 'masters killed at the same time', master.name);
+          const done = began(stage, 'masters killed at the same time', master.name);
           await restart(stage, master);
           master.isTaken = false;
           return done;
@@ -156,7 +156,7 @@ export const faults: Readonly<Record<string, Kind>> = {
   'machine crowded': {
     weight: 0.5,
     fault: (stage) => {
-      const done = record(stage, 'machine crowded', 'machine');
+      const done = began(stage, 'machine crowded', 'machine');
       const busy = Array.from({ length: stage.random.integer(2, 6) }, busyLoop);
       return sleep(stage.random.between(200, 1_500)).then(() => {
         for (const { child, pid } of busy) {
@@ -175,7 +175,7 @@ export const bothKilled: Readonly<Record<string, Kind>> = {
     weight: 1,
     fault: onGuard(
       async (stage, run, guard) => {
-        const done = record(stage, 'both killed, without --isolate', run.plan.id);
+        const done = began(stage, 'both killed, without --isolate', run.plan.id);
         run.signal('SIGSTOP');
         signal(guard, 'SIGKILL');
         run.signal('SIGKILL');
@@ -240,7 +240,7 @@ function onMaster(
     const master = freeMaster(stage, kinds, kind === briefFault);
     if (master === null) return null;
     master.isTaken = true;
-    const done = record(stage, kind, master.name);
+    const done = began(stage, kind, master.name);
     return does(stage, master).then(() => {
       master.isTaken = false;
       return [done];
@@ -275,7 +275,7 @@ function setClock(stage: Stage): Promise<readonly Done[]> | null {
       );
       const stands = values.every((all) => all[0] !== null && new Set(all).size === 1);
       if (!stands) return [];
-      const done = record(stage, 'clock of a master set', `${master.name} ${offset.toFixed(1)}`);
+      const done = began(stage, 'clock of a master set', `${master.name} ${offset.toFixed(1)}`);
       master.setClock(offset);
       return [done];
     } finally {

@@ -1,4 +1,4 @@
-// Where the faults of a cell happen: its masters, its runs, and the record of what was done.
+// Where the faults of a cell happen: its masters, its runs, and the log of what was done.
 
 import { appendFileSync } from 'node:fs';
 import type { Random } from '../sim/random.ts';
@@ -46,7 +46,7 @@ export interface Done {
 }
 
 /** Writes into the log of the cell what is done now, and to which run or master. */
-export function record(stage: Stage, kind: string, target: string): Done {
+export function began(stage: Stage, kind: string, target: string): Done {
   const done = { at: now(), kind, target };
   appendFileSync(stage.log, `${done.at.toFixed(6)} fault ${kind} ${target}\n`);
   return done;

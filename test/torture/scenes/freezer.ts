@@ -8,7 +8,7 @@ import type { Contender } from '../contender.ts';
 import { onGuard, onRun } from '../faults.ts';
 import { type Identity, identityOf, isThere } from '../processes.ts';
 import type { Scene } from '../scenes.ts';
-import { isInside, record, type Stage } from '../stage.ts';
+import { began, isInside, type Stage } from '../stage.ts';
 import { now } from '../witness.ts';
 
 /** A run that is told to end ends within its grace and margin; the rest is for a busy machine. */
@@ -24,7 +24,7 @@ export const freezer: Scene = {
       fault: onRun(async (stage, run) => {
         const self = identityOf(run.pid);
         if (self === null) return [];
-        const done = record(stage, 'redlock-run frozen', run.plan.id);
+        const done = began(stage, 'redlock-run frozen', run.plan.id);
         await frozen(stage, self, () => sleep(stage.random.between(20, 1.6 * stage.ttlMs)));
         return [done];
       }, isHolder),
@@ -66,7 +66,7 @@ async function guardFrozen(stage: Stage, run: Contender, guard: Identity) {
   const isToldToEnd = random.chance(0.5);
   const forMs = random.between(20, 4_000);
   const what = isToldToEnd ? 'guard frozen, redlock-run told to end' : 'guard frozen';
-  const done = record(stage, what, run.plan.id);
+  const done = began(stage, what, run.plan.id);
   await frozen(stage, guard, async () => {
     if (!isToldToEnd) return sleep(forMs);
     run.signal('SIGTERM');

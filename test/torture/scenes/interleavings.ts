@@ -6,7 +6,7 @@ import type { Contender } from '../contender.ts';
 import { onGuard } from '../faults.ts';
 import { canAct, type Identity, isThere, signal } from '../processes.ts';
 import type { Scene } from '../scenes.ts';
-import { type Done, isInside, record, type Stage } from '../stage.ts';
+import { began, type Done, isInside, type Stage } from '../stage.ts';
 
 export const interleavings: Scene = {
   name: 'stopped in turn',
@@ -34,13 +34,13 @@ async function inTurn(stage: Stage, run: Contender, guard: Identity): Promise<re
   const done: Done[] = [];
   const isWell = () => isThere(guard) && canAct(guard.pid) && !run.hasEnded;
   for (let turns = random.integer(1, 4); turns > 0 && isWell(); turns -= 1) {
-    done.push(record(stage, 'guard stopped in turn', run.plan.id));
+    done.push(began(stage, 'guard stopped in turn', run.plan.id));
     signal(guard, 'SIGSTOP');
     await sleep(random.between(20, random.pick([300, 2_000])));
     signal(guard, 'SIGCONT');
     if (random.chance(0.5)) await sleep(random.around(20));
     if (!isWell()) break;
-    done.push(record(stage, 'redlock-run stopped in turn', run.plan.id));
+    done.push(began(stage, 'redlock-run stopped in turn', run.plan.id));
     run.signal('SIGSTOP');
     // It may have ended its guard in the moment before.
     if (isWell()) await sleep(random.between(20, random.pick([300, 1.6 * ttlMs])));
@@ -49,7 +49,7 @@ async function inTurn(stage: Stage, run: Contender, guard: Identity): Promise<re
   }
   if (random.chance(0.5) && isWell()) {
     const isGuard = random.chance(0.5);
-    done.push(record(stage, isGuard ? 'guard killed' : 'redlock-run killed', run.plan.id));
+    done.push(began(stage, isGuard ? 'guard killed' : 'redlock-run killed', run.plan.id));
     if (isGuard) signal(guard, 'SIGKILL');
     else run.signal('SIGKILL');
   }

@@ -8,7 +8,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kind } from '../faults.ts';
 import type { Scene } from '../scenes.ts';
-import { record, type Stage } from '../stage.ts';
+import { began, type Stage } from '../stage.ts';
 import { now } from '../witness.ts';
 
 /** For a lock that a person holds; nothing extends it unless asked. */
@@ -67,7 +67,7 @@ function act(what: string, does: (person: Person) => Promise<unknown>): Kind {
     if (does === frozen && stage.freezing.has(lock)) return null;
     stage.peopleCount += 1;
     const ctl = (...words: readonly Word[]) => runCtl(stage, words);
-    const done = record(stage, `lock ${what}`, lock);
+    const done = began(stage, `lock ${what}`, lock);
     return does({ stage, lock, ctl }).then(() => {
       stage.peopleCount -= 1;
       return [done];
