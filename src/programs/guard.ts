@@ -183,7 +183,7 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
 /** The tree that the kernel keeps; on other systems the one that is seen. */
 function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
   if (process.platform === 'linux') return kept;
-  return new SeenTree({ root: command, command, others: [], callerSession: 0 });
+  return new SeenTree(command);
 }
 
 /** Closes the caller's streams and leaves its folder: from now on only the command uses them. */

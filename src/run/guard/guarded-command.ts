@@ -268,9 +268,7 @@ export class GuardedCommand implements Child {
     const { guard, plan, libc, others } = this.#parts;
     const { isForeground, hasNamespace } = plan;
     const command = { isForeground, hasNamespace, pid: this.#pid ?? 0 };
-    if (process.platform !== 'linux') {
-      return new SeenTree({ root: command, command, others: [], callerSession: 0 });
-    }
+    if (process.platform !== 'linux') return new SeenTree(command);
     const isOther = (pid: number) => others.has(pid);
     const kept = new KeptTree({
       libc,

@@ -7,16 +7,14 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { type ProcessEntry, processEntry } from './process-table.ts';
 import type { ProcessId } from './process-tree.ts';
 
-type OwnerProcess = Required<ProcessId>;
-
 /** null: there is no such process, or it is hidden from this user. */
-export function ownerOf(pid: number): OwnerProcess | null {
+export function ownerOf(pid: number): ProcessId | null {
   const entry = processEntry(pid);
   return entry && { pid, startedAt: entry.startedAt };
 }
 
 /** The caller of this process: its parent, or the original if the parent is a copy. */
-export function callerOf(parentPid: number): OwnerProcess | null {
+export function callerOf(parentPid: number): ProcessId | null {
   let pid = parentPid;
   for (let entry = seen(pid); entry !== null; entry = seen(pid)) {
     if (entry.parent < 1 || !isCopy(entry, seen(entry.parent))) break;
@@ -26,7 +24,7 @@ export function callerOf(parentPid: number): OwnerProcess | null {
 }
 
 /** Whether the process lives. One that has ended and waits for its parent (a zombie) does not. */
-export function isThere({ pid, startedAt }: OwnerProcess): boolean {
+export function isThere({ pid, startedAt }: ProcessId): boolean {
   const entry = processEntry(pid);
   return entry !== null && entry.startedAt === startedAt && entry.isAlive;
 }

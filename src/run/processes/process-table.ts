@@ -110,7 +110,7 @@ function psLines(selection: readonly string[]): ProcessEntry[] {
     output = execFileSync('ps', args, {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
-      // The names of months are read below.
+      // The date is read below: under another locale it may be NaN, which is equal to nothing.
       env: { ...process.env, LC_ALL: 'C' },
     });
   } catch {

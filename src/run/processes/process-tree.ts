@@ -22,8 +22,6 @@ export interface ProcessTree {
    * parents in the tree have not reaped.
    */
   size(): number;
-  /** The living processes, as far as they can be listed now. */
-  members(): readonly ProcessId[];
   /**
    * Sends the signal to each, and SIGCONT after it: a stopped process could not act on it. Looks
    * for no others after `withinMs`, since SIGKILL is due then.
@@ -36,8 +34,8 @@ export interface ProcessTree {
 /** A process, told apart from a later one with the same pid. */
 export interface ProcessId {
   readonly pid: number;
-  /** As in the process table; absent: the pid alone counts. */
-  readonly startedAt?: number;
+  /** As in the process table. */
+  readonly startedAt: number;
 }
 
 /** The command itself, once it has been started. */
