@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { type OptionValues, readOptionValues } from '../../src/config/arguments.ts';
-import { environmentName, keyTable } from '../../src/config/setting-table.ts';
+import { environmentName, keyTable, tlsKeys } from '../../src/config/setting-table.ts';
 import { readSettings } from '../../src/ctl/settings.ts';
 import { startMasters } from '../servers/masters.ts';
 import { pemFile } from '../servers/pem.ts';
@@ -137,6 +137,21 @@ const silence = async (program: Program) => {
   const { code, stdout, stderr } = await frozenMajority(args, program, { masterTimeout: '321ms' });
   expect([code, stdout + stderr]).toEqual([69, expect.stringContaining('321')]);
 };
+
+/** Both programs over TLS, to a server that asks for a certificate; then with another value. */
+const overTls = (key: (typeof tlsKeys)[number], other: string) =>
+  both(async (program) => {
+    const port = await tlsFront(first().url.replace('unix://', ''), 'TLSv1.3');
+    const values = {
+      masters: `rediss://127.0.0.1:${port}`,
+      caFile: pemFile('ca.pem'),
+      certFile: pemFile('client.pem'),
+      keyFile: pemFile('client.key'),
+      servername: 'localhost',
+    };
+    await works(program, values);
+    await refused(program, { ...values, [key]: other });
+  });
 
 type See = () => Promise<unknown>;
 
@@ -495,6 +510,10 @@ const rows: Readonly<Record<string, Partial<Record<Program, See>>>> = {
     expect(await over('ca.pem')).toMatchObject({ code: 0 });
     expect((await over('other.pem')).code).not.toBe(0);
   }),
+  caFile: overTls('caFile', pemFile('other.pem')),
+  certFile: overTls('certFile', pemFile('server.pem')),
+  keyFile: overTls('keyFile', pemFile('server.key')),
+  servername: overTls('servername', 'elsewhere'),
 };
 
 function isBelow(most: number) {
@@ -510,14 +529,16 @@ const everyRow = Object.entries(rows).flatMap(([key, programs]) =>
 );
 test.each(everyRow)('%s: %s', { timeout: 60_000 }, (_key, _program, see) => see().then(() => {}));
 
-test('no key of a program is without a row', async () => {
-  const keys = keyTable.map(({ key }) => key);
+test('no key of a program is without a row, and no row without a key', async () => {
+  const keys = [...keyTable.map(({ key }) => key), ...tlsKeys];
+  expect(Object.keys(rows).filter((key) => !keys.some((one) => one === key))).toEqual([]);
   expect(keys.filter((key) => rows[key]?.[run] === undefined)).toEqual([]);
   const options: OptionValues = readOptionValues(new Map());
   const environment = { REDLOCK_CONFIG: '/dev/null', REDLOCK_MASTERS: first().url };
   const around = { environment, cwd: '/', home: undefined };
   const { sources } = await readSettings(options, around);
-  const ofMasters = keys.filter((key) => /^(masters|local|tls|username|password.*)$/.test(key));
+  const names: readonly string[] = [...tlsKeys, 'masters', 'local', 'tls', 'username'];
+  const ofMasters = keys.filter((key) => names.includes(key) || key.startsWith('password'));
   const ofCtl = keys.filter((key) => key in sources || ofMasters.includes(key));
   expect(ofCtl.filter((key) => rows[key]?.[ctl] === undefined)).toEqual([]);
 });
