@@ -183,11 +183,9 @@ export function effectOn(holder: Holder | undefined, state: State, isSafe: boole
   if (holder?.kind !== 'redlock-run')
     return 'the program that set it is not told, and may go on as if it held the lock';
   if (holder.endedAt !== null) return 'nothing is stopped: its run has ended';
-  if (/^redlockctl\b/.test(holder.label ?? ''))
-    return 'its holder finds out at once, or with the next extend or check';
   const risk = isSafe ? '' : ', perhaps after another has begun';
   const when = 'at once, or when it next extends if it does not hear';
-  return `its redlock-run, if alive, stops the command ${when}${risk}`;
+  return `its holder, if alive, stops ${when}${risk}`;
 }
 
 /** The result, from the reply of each master. `effect`: what it does to the holder. */
