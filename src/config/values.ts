@@ -3,11 +3,11 @@
 // so `--max-run 30d` would kill the command.
 
 import { constants } from 'node:os';
-import type { Protocol } from '../redis/calls/protocol.ts';
+import { type Protocol, protocols } from '../redis/calls/protocol.ts';
 import { type Reaction, reactions } from '../redis/masters-watch.ts';
 import type { HoldOn } from '../run/ports.ts';
 import { meaningOf } from '../run/signals.ts';
-import { ValueError } from '../text/errors.ts';
+import { UsageError, ValueError } from '../text/errors.ts';
 import { quoted, unprintable, withoutPasswords } from '../text/foreign-text.ts';
 import { isBareNumber, parseDuration, renderDuration } from '../text/time.ts';
 
@@ -136,8 +136,6 @@ export function readReaction(text: string): Reaction {
   return reaction;
 }
 
-const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
-
 /** The form of the key on the masters. */
 export function readProtocol(text: string): Protocol {
   const protocol = protocols.find((name) => name === text);
@@ -150,6 +148,22 @@ export function readBoolean(text: string): boolean {
   if (text === 'true' || text === '1') return true;
   if (text === 'false' || text === '0') return false;
   throw new ValueError(`${quoted(text)}: neither yes nor no (write true or false)`);
+}
+
+/**
+ * Reads the value of an option that is no setting.
+ * @throws UsageError
+ */
+export function readOption<Value>(
+  option: string,
+  text: string,
+  read: (text: string) => Value,
+): Value {
+  try {
+    return read(text);
+  } catch (error) {
+    throw error instanceof ValueError ? new UsageError(`${option}: ${error.message}`) : error;
+  }
 }
 
 export function readText(text: string): string {

@@ -12,13 +12,13 @@ import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/observer.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { quoted } from '../text/foreign-text.ts';
-import { roughly } from '../text/lines.ts';
+import { failureLine, roughly } from '../text/lines.ts';
 import { addressesOf } from './addresses.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
 import type { CtlSettings } from './settings.ts';
 
 /** Locks read in one request: about a millisecond of a master's time. */
-const batchSize = 100;
+export const batchSize = 100;
 /** Histories read in one request; the reply has room for some thousands of lines. */
 const historyBatchSize = 250;
 /** More lines than a master keeps of one lock (lines.lua). */
@@ -185,6 +185,13 @@ export class MasterQuery {
   failures(): (Failed | null)[] {
     return this.observers.map(
       (observer) => this.#failed.get(observer) ?? this.#cutOff.get(observer) ?? null,
+    );
+  }
+
+  /** The same for people: one line for each of these masters. */
+  failureLines(): string[] {
+    return this.failures().flatMap((failed, at) =>
+      failed === null ? [] : [`${this.observers[at]?.name}: ${failureLine(failed)}`],
     );
   }
 

@@ -5,7 +5,7 @@
 import { type Freeze, parseFreeze } from '../lock/freeze.ts';
 import type { Person } from '../lock/people.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
-import { type HolderRecord, isMode, parseValue } from '../lock/value.ts';
+import { type HolderRecord, isMode, parseValue, sharingIn } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';
 import { printable, quoted } from './foreign-text.ts';
 import { renderDuration } from './time.ts';
@@ -71,15 +71,19 @@ function keptLine(value: string): string {
   return `kept ${roughly(keptMs)} at least, also after its run (--hold-at-least)`;
 }
 
+type ShownFreeze = Pick<Freeze, 'user' | 'host' | 'since' | 'note'>;
+
 /** `frozen by ops@web1 since 2026-11-21T02:00:00Z: "no deploys today"; until it is thawed` */
-export function freezeLine(
-  { user, host, since, note }: Pick<Freeze, 'user' | 'host' | 'since' | 'note'>,
-  remainingMs: number | null,
-): string {
+export function freezeLine(freeze: ShownFreeze, remainingMs: number | null): string {
   const end =
     remainingMs === null ? 'until it is thawed' : `for another ${roughly(remainingMs)} at most`;
+  return `${frozenLine(freeze)}; ${end}`;
+}
+
+/** The same without its end: `frozen by ops@web1 since 2026-11-21T02:00:00Z: "no deploys today"` */
+export function frozenLine({ user, host, since, note }: ShownFreeze): string {
   const person = `${printable(user)}@${printable(host)}`;
-  return `frozen by ${person} since ${printable(since)}: ${quoted(note)}; ${end}`;
+  return `frozen by ${person} since ${printable(since)}: ${quoted(note)}`;
 }
 
 function holderRecordLine(value: string): string {
@@ -106,8 +110,9 @@ export function foreignValue(value: string): string {
 
 /** The line about a lock with several holders: "held by shared holders". */
 export function modeLine(mode: string): string {
-  const [kind, slotCount] = mode.split(' ');
-  return kind === 'shared' ? 'held by shared holders' : `held on slots, ${slotCount} in all`;
+  const sharing = sharingIn(mode, 0);
+  if (sharing.kind !== 'slots') return 'held by shared holders';
+  return `held on slots, ${sharing.slotCount} in all`;
 }
 
 /**
@@ -115,9 +120,9 @@ export function modeLine(mode: string): string {
  * number that we ask for; null: none.
  */
 export function otherSlots(mode: string, slotCount: number | null): string | null {
-  const [, theirs] = /^slots (\d+)$/.exec(mode) ?? [];
-  if (theirs === undefined || slotCount === null || Number(theirs) === slotCount) return null;
-  return `with --slots ${theirs}, not ${slotCount}: use one number for all runs`;
+  const theirs = sharingIn(mode, 0);
+  if (theirs.kind !== 'slots' || slotCount === null || theirs.slotCount === slotCount) return null;
+  return `with --slots ${theirs.slotCount}, not ${slotCount}: use one number for all runs`;
 }
 
 /** The line of exit status 75, held by someone else. `why`: what holds it; null: no advice. */

@@ -12,7 +12,7 @@ const rig = useMasters(3);
 const { masters } = rig;
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
 const freezeKey = '{redlock:deploy}:freeze';
-const why = 'the "database" moves';
+const why = 'the "database" moves; ask ann';
 const freeze = (...args: string[]) => ctl(masters, ['freeze', 'deploy', '--note', why, ...args]);
 const shown = async () => (await answerOf(masters, ['status', 'deploy'])).json.locks[0];
 const valuesOf = (key: string) => Promise.all(masters.map((one) => one.get(key)));
@@ -25,9 +25,9 @@ describe('frozen', () => {
       expect((await freeze()).code).toBe(0);
       const { code, stdout, stderr } = await rig.run([...options, 'deploy', '--', 'echo', 'ran']);
       expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
-      expect(stderr).toMatch(
-        /^redlock-run: busy: "deploy": frozen by \S+@\S+ .*: "the \\"database\\" moves"; until/,
-      );
+      const shownNote = /: "the \\"database\\" moves; ask ann"; until/;
+      expect(stderr).toMatch(/^redlock-run: busy: "deploy": frozen by \S+@\S+ /);
+      expect(stderr).toMatch(shownNote);
       expect(await countOf(masters, 'deploy')).toBe(0);
     },
   );
@@ -98,7 +98,7 @@ describe('frozen', () => {
     });
     const list = await answerOf(masters, ['list']);
     expect(list.text).toMatch(
-      /^deploy {2}frozen {2}3\/3 .*frozen by .*"the \\"database\\" moves"/m,
+      /^deploy {2}frozen {2}3\/3 .*frozen by .*"the \\"database\\" moves; ask ann"/m,
     );
     expect(list.json.locks).toMatchObject([{ name: 'deploy', freeze: { note: why } }]);
     expect((await answerOf(masters, ['list', 'x*'])).json.locks).toEqual([]);
@@ -152,7 +152,7 @@ describe('thaw', () => {
     const { token } = parseFreeze(value ?? '') ?? {};
     const { stdout } = await ctl(masters, ['thaw', 'deploy', '--note', 'moved']);
     expect(stdout).toMatch(
-      /^thawed: "deploy": .*: "the \\"database\\" moves"; removed on 3 of 3 masters\n$/,
+      /^thawed: "deploy": .*: "the \\"database\\" moves; ask ann"; removed on 3 of 3 masters\n$/,
     );
     expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
     const { text, json } = await answerOf(masters, ['history', 'deploy']);
@@ -160,7 +160,7 @@ describe('thaw', () => {
       { act: 'freeze', note: why, token, masters: 3 },
       { act: 'thaw', note: 'moved', token, masters: 3 },
     ]);
-    expect(text).toMatch(/froze it\n( +\S+@.*\n)? +"the \\"database\\" moves"$/m);
+    expect(text).toMatch(/froze it\n( +\S+@.*\n)? +"the \\"database\\" moves; ask ann"$/m);
     expect(text).toMatch(/thawed it\n( +\S+@.*\n)? +"moved"$/m);
   });
 

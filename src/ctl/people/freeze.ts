@@ -3,12 +3,13 @@
 // Any person may thaw it.
 
 import { randomBytes } from 'node:crypto';
+import { readOption } from '../../config/values.ts';
 import { parseFreeze, renderFreeze } from '../../lock/freeze.ts';
 import { parseValue } from '../../lock/value.ts';
 import { mostToldBytes } from '../../redis/replies.ts';
-import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
+import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
-import { failureLine, holderLine } from '../../text/lines.ts';
+import { frozenLine, holderText } from '../../text/lines.ts';
 import { parseDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
 import type { VerbArguments } from '../command-line.ts';
@@ -29,7 +30,8 @@ export function freezeMsOf({ textOf }: Pick<VerbArguments, 'textOf'>, now: Date)
   const [until, duration] = [textOf('--until'), textOf('--for')];
   if (until !== null && duration !== null)
     throw new UsageError('freeze: --until and --for: both given (say one of them)');
-  if (duration !== null) return bounded('--for', duration, durationOf(duration));
+  if (duration !== null)
+    return bounded('--for', duration, readOption('freeze: --for', duration, parseDuration));
   return until === null ? null : bounded('--until', until, instantOf(until, now) - now.getTime());
 }
 
@@ -38,14 +40,6 @@ function bounded(option: string, text: string, ms: number): number {
   if (ms > longestMs)
     throw new UsageError(`freeze: ${option}: ${quoted(text)}: more than ten years (leave it out)`);
   return ms;
-}
-
-function durationOf(text: string): number {
-  try {
-    return parseDuration(text);
-  } catch (error) {
-    throw error instanceof ValueError ? new UsageError(`freeze: --for: ${error.message}`) : error;
-  }
 }
 
 /** In ms since 1970: `18:00`, the next one; `2026-12-01`, its first moment; local time. */
@@ -123,7 +117,7 @@ export async function thaw(call: Call): Promise<number> {
   switch (thawed.kind) {
     case 'thawed': {
       const { values, count } = thawed;
-      const was = values.map((value) => holderLine(value, null, 1).split(';')[0]).join(' and ');
+      const was = values.map(wordsOf).join(' and ');
       const message = `was ${was}; removed on ${count} of ${query.observers.length} masters${rest}`;
       const token = values.map((value) => parseFreeze(value)?.token ?? null)[0] ?? null;
       return told(call, name, { outcome: 'thawed', message, code: ok, token, failed });
@@ -141,6 +135,12 @@ export async function thaw(call: Call): Promise<number> {
       return told(call, name, { ...noQuorum(query), message, failed });
     }
   }
+}
+
+/** A freeze that was removed, without when it would have ended. */
+function wordsOf(value: string): string {
+  const freeze = parseFreeze(value);
+  return freeze === null ? `held by ${holderText(value)}` : frozenLine(freeze);
 }
 
 function frozenAnswer(
@@ -192,12 +192,7 @@ function noQuorum(query: MasterQuery): Omit<Answer, 'message' | 'failed'> {
 }
 
 function whyNot(query: MasterQuery): string {
-  const why = query
-    .failures()
-    .flatMap((failure, at) =>
-      failure ? [`${query.observers[at]?.name}: ${failureLine(failure)}`] : [],
-    );
-  return why.join('; ');
+  return query.failureLines().join('; ');
 }
 
 /** Programs of the older protocol know no freezes, and would run all the same. */

@@ -68,7 +68,8 @@ function setnxCalls(unitMs: number): Calls {
 }
 
 /** setnx: the key holds the time at which the lock ends, in seconds; setnx-ms: in milliseconds. */
-export type Protocol = 'redlock' | 'setnx' | 'setnx-ms';
+export const protocols = ['redlock', 'setnx', 'setnx-ms'] as const;
+export type Protocol = (typeof protocols)[number];
 
 const calls: Readonly<Record<Protocol, Calls>> = {
   redlock: redlockCalls,
