@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { objectionToNames } from '../redis/keys.ts';
-import { UsageError, ValueError } from '../text/errors.ts';
+import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import {
   isOpposite,
@@ -19,6 +19,7 @@ import {
 } from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
 import { isScalarKey, type OptionRow, optionTable, type ScalarKey } from './setting-table.ts';
+import { readOption } from './values.ts';
 
 /** A command line that only asks for text. */
 export type PrintArguments = { readonly kind: 'help' } | { readonly kind: 'version' };
@@ -170,12 +171,7 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
 }
 
 function refuseNoDuration(option: string, text: string): void {
-  try {
-    if (text !== 'forever' && text !== 'none') parseDuration(text);
-  } catch (error) {
-    if (error instanceof ValueError) throw new UsageError(`${option}: ${error.message}`);
-    throw error;
-  }
+  if (text !== 'forever' && text !== 'none') readOption(option, text, parseDuration);
 }
 
 /** `-w job -- true`: the word that is missing was taken for a duration. */

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { ConfigError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
-import { type ConfigKey, keyTable, type TlsKey, type ValueKind } from './setting-table.ts';
+import { type ConfigKey, keyTable, type TlsKey, tlsKeys, type ValueKind } from './setting-table.ts';
 import { type DataPath, renderPath, type YamlData } from './yaml.ts';
 
 export type TlsEntry = Readonly<Partial<Record<TlsKey, string | undefined>>>;
@@ -33,12 +33,7 @@ const text = v.string(say('not text (put it in quotes)'));
 const textOrNumber = (expected: string) => v.union([v.string(), v.number()], say(expected));
 
 const tls = v.strictObject(
-  {
-    caFile: v.optional(text),
-    certFile: v.optional(text),
-    keyFile: v.optional(text),
-    servername: v.optional(text),
-  },
+  Object.fromEntries(tlsKeys.map((key) => [key, v.optional(text)])),
   say('not a mapping (write caFile: and so on below it)'),
 );
 const master = v.strictObject(

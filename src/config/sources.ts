@@ -72,7 +72,7 @@ export class Sources {
     this.#options = options;
     this.#around = around;
     this.#optionLayer = optionLayer(options, around.cwd);
-    this.#variables = environmentLayer(scalarKeys, around.environment, around.cwd);
+    this.#variables = variablesFor(scalarKeys, around.environment, around.cwd);
     this.#layers = [this.#optionLayer, this.#variables, file?.layer ?? new Map()];
   }
 
@@ -170,15 +170,7 @@ export function choose<Value>(
     : { value: read(standard), layer: null, source: 'default', given: null };
 }
 
-/** The layer of the environment: the twins of all scalar keys that are set and not empty. */
-function environmentLayer(
-  keys: readonly ScalarKey[],
-  environment: NodeJS.ProcessEnv,
-  cwd: string,
-): Layer {
-  return variablesFor(keys, environment, cwd);
-}
-
+/** What the environment gives: the twins of these keys that are set and not empty. */
 function variablesFor<Key extends ScalarKey | TlsKey>(
   keys: readonly Key[],
   environment: NodeJS.ProcessEnv,

@@ -3,7 +3,7 @@
 
 import { parseFreeze } from '../lock/freeze.ts';
 import type { Sharing } from '../lock/types.ts';
-import { isMode, parseValue } from '../lock/value.ts';
+import { isMode, parseValue, sharingIn } from '../lock/value.ts';
 import type { LockSnapshot, SeenFreeze } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 import { printable } from '../text/foreign-text.ts';
@@ -28,10 +28,9 @@ export function holdingsOf({ type, value, remainingMs, holders }: LockSnapshot):
   if (value === null)
     return [{ value: `(a ${type})`, sharing: { kind: 'exclusive' }, remainingMs }];
   if (!isMode(value)) return [{ value, sharing: { kind: 'exclusive' }, remainingMs }];
-  const slotCount = Number(/^slots (\d+)$/.exec(value)?.[1] ?? 0);
   return holders.map((holder) => ({
     value: holder.value,
-    sharing: slotCount === 0 ? { kind: 'shared' } : { kind: 'slots', slotCount, slot: holder.slot },
+    sharing: sharingIn(value, holder.slot),
     remainingMs: holder.remainingMs,
   }));
 }

@@ -7,7 +7,7 @@ import { fittedLines } from '../cli/rows.ts';
 import { renderTable } from '../cli/table.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
-import { failureLine, reasonBehind, roughly } from '../text/lines.ts';
+import { reasonBehind, roughly } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState } from './lock-state.ts';
@@ -24,9 +24,7 @@ export async function list(call: Call): Promise<number> {
   const locks = canBeAnyKey ? seen.filter((lock) => !isMostLikelyNone(lock)) : seen;
   const leftOut = seen.length - locks.length;
   const failures = query.failures();
-  for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
-  }
+  for (const line of query.failureLines()) tell(line);
   const { noQuorumLine } = query;
   if (args.has('--json')) print(jsonLine({ locks, leftOut }));
   else if (locks.length > 0) printLines(fittedLines(linesOf(locks), columns));

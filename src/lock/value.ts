@@ -34,7 +34,7 @@ export interface Holder {
  * it.
  */
 const mostFieldChars = 80;
-/** The longest --note, and the longest address of a CI job: see system/caller.ts. */
+/** The longest --note, and the longest address of a CI job. */
 export const mostReasonChars = { note: 200, url: 250 };
 /** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
 const mostOwnBytes = 1_000;

@@ -21,9 +21,20 @@ export function keysOf(prefix: string, resource: string): string[] {
   return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`, `{${key}}:holders`];
 }
 
+const typeOfHelper: Readonly<Record<string, string>> = {
+  queue: 'zset',
+  waiters: 'zset',
+  holders: 'zset',
+  mark: 'hash',
+  'runs:history': 'list',
+  'facts:history': 'hash',
+  'names:history': 'zset',
+};
+
 /** The type that the scripts give to one of their keys. */
-export function typeOfKey(key: string): 'string' | 'zset' {
-  return /^\{.*\}:(queue|waiters|holders)$/s.test(key) ? 'zset' : 'string';
+export function typeOfKey(key: string): string {
+  const [, helper = ''] = /^\{.*\}:((\w+:)?\w+)$/s.exec(key) ?? [];
+  return typeOfHelper[helper] ?? 'string';
 }
 
 /** The key that names the owner, beside a key that holds only a time. */

@@ -7,40 +7,33 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
 import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
-import type { Protocol } from './calls/protocol.ts';
-import { usualHistoryBytes } from './calls/script-calls.ts';
 import { failed, isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
 import { keysOf } from './keys.ts';
 import { missingRights } from './missing-rights.ts';
 import type { LockObserver } from './observer.ts';
-import { RedisMaster } from './redis-master.ts';
+import { RedisMaster, type RedisMasterSettings } from './redis-master.ts';
 
 const ttlMs = 2_000;
 const record = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };
 
-export interface SelfTestSettings {
-  readonly prefix: string;
-  readonly protocol: Protocol;
-}
+export type SelfTestSettings = Pick<RedisMasterSettings, 'prefix' | 'protocol' | 'historyBytes'>;
 
 /** Why a run could not work on this server, or null. */
 export async function testMaster(
   observer: LockObserver,
-  { prefix, protocol }: SelfTestSettings,
+  settings: SelfTestSettings,
   clock: Clock,
 ): Promise<Failed | null> {
   const master = new RedisMaster(
     observer.address,
-    { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol, ownList: null },
+    { ...settings, restartGraceMs: 0, ownList: null },
     new ServerRegistry(),
     clock,
   );
   try {
-    const refusal = await perform(master, observer, { prefix, protocol });
-    return refusal?.cause === 'denied'
-      ? await explained(refusal, observer, { prefix, protocol })
-      : refusal;
+    const refusal = await perform(master, observer, settings);
+    return refusal?.cause === 'denied' ? await explained(refusal, observer, settings) : refusal;
   } finally {
     master.close();
   }

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
+import { mostReasonChars } from '../lock/value.ts';
 
 /** The number of the user that this process acts as; null on systems without such numbers. */
 export function callerId(): number | null {
@@ -40,9 +41,6 @@ function nameOf(uid: number | undefined): string | undefined {
   return fields?.[0] || undefined;
 }
 
-/** More of an address is not kept, and a part of one leads nowhere. */
-const mostUrlChars = 250;
-
 /**
  * The address of the CI job, without a login: GitHub, GitLab, Buildkite, CircleCI, Jenkins. null:
  * none, or one that is no web address or too long to be kept whole.
@@ -57,7 +55,8 @@ export function ciJobUrl(environment: NodeJS.ProcessEnv): string | null {
   ].find((found) => found);
   if (!url || !/^https?:\/\/[!-~]+$/i.test(url)) return null;
   const shown = url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1');
-  return shown.length <= mostUrlChars ? shown : null;
+  // More is not kept in a holder record, and a part of an address leads nowhere.
+  return shown.length <= mostReasonChars.url ? shown : null;
 }
 
 function gitHubRun({

@@ -1,12 +1,12 @@
 // `check NAME --succeeded-within DUR` and `--max-skips N`: whether a job still runs, by the history
 // of its lock. It prints nothing when all is well, so that cron sends no mail.
 
-import { readCount, readPositiveDuration } from '../../config/values.ts';
+import { readCount, readOption, readPositiveDuration } from '../../config/values.ts';
 import { isSuccess, parseRun } from '../../lock/history.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
-import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
+import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
-import { failureLine, roughly } from '../../text/lines.ts';
+import { roughly } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import { allLines, MasterQuery } from '../master-query.ts';
 
@@ -29,19 +29,18 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
   if (name === undefined) throw new UsageError('check: NAME missing (say which lock)');
   if (args.has('--token'))
     throw new UsageError('check: --token: is about a held lock, not the history (leave it out)');
-  const withinMs = numberOf(
-    '--succeeded-within',
-    args.textOf('--succeeded-within'),
-    readPositiveDuration,
-  );
-  const mostSkips = numberOf('--max-skips', args.textOf('--max-skips'), readCount);
+  const given = (option: string, read: (text: string) => number) => {
+    const text = args.textOf(option);
+    return text === null ? null : readOption(option, text, read);
+  };
+  const withinMs = given('--succeeded-within', readPositiveDuration);
+  const mostSkips = given('--max-skips', readCount);
   const query = await MasterQuery.of(settings, clock);
   const [histories = []] = await query.histories([name], allLines);
   const failures = query.failures();
   query.close();
   const which = quoted(name);
-  for (const [index, failed] of failures.entries())
-    if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
+  for (const line of query.failureLines()) tell(line);
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   const past = pastOf(histories);
   const { succeededAgoMs, skipCount, isKnown } = past;
@@ -102,12 +101,4 @@ export function pastOf(histories: readonly SeenHistory[]): Past {
     skipCount: counts[Math.floor((counts.length - 1) / 2)] ?? 0,
     isKnown: each.some(({ isKnown }) => isKnown),
   };
-}
-
-function numberOf(option: string, text: string | null, read: (text: string) => number) {
-  try {
-    return text === null ? null : read(text);
-  } catch (error) {
-    throw error instanceof ValueError ? new UsageError(`${option}: ${error.message}`) : error;
-  }
 }

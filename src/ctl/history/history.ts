@@ -3,11 +3,10 @@
 // from the state of the lock, and one that has vanished from what it left when it began.
 
 import { writeFile } from '../../cli/output-file.ts';
-import { readPositiveDuration } from '../../config/values.ts';
+import { readOption, readPositiveDuration } from '../../config/values.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
-import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
+import { exitCode } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
-import { failureLine } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { allLines, MasterQuery, pageSize } from '../master-query.ts';
@@ -39,7 +38,8 @@ export async function history({
   columns,
 }: Call): Promise<number> {
   const name = args.operands[0] ?? null;
-  const sinceMs = sinceOf(args.textOf('--since'));
+  const since = args.textOf('--since');
+  const sinceMs = since === null ? null : readOption('--since', since, readPositiveDuration);
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const written = await writtenNames(query, name, sinceMs === null ? null : nowMs - sinceMs);
@@ -60,9 +60,7 @@ export async function history({
   const isWhole = runs.length === all.length && sinceMs === null;
   const acts = allActs.filter(({ at }) => isWhole || Date.parse(at) >= fromMs);
   const failures = query.failures();
-  for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${query.observers[index]?.name}: ${failureLine(failed)}`);
-  }
+  for (const line of query.failureLines()) tell(line);
   const { noQuorumLine } = query;
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
   const leftOut = sinceMs === null ? all.length - runs.length : 0;
@@ -156,14 +154,6 @@ async function vanishedIn(
 function tokensIn(locks: readonly LockState[], name: string): ReadonlySet<string> {
   const ofName = locks.filter((lock) => lock.name === name);
   return new Set(ofName.flatMap(({ holders }) => holders.flatMap(({ token }) => token ?? [])));
-}
-
-function sinceOf(text: string | null): number | null {
-  try {
-    return text === null ? null : readPositiveDuration(text);
-  } catch (error) {
-    throw error instanceof ValueError ? new UsageError(`--since: ${error.message}`) : error;
-  }
 }
 
 /**

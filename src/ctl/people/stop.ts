@@ -2,8 +2,8 @@
 // waits until a quorum shows it no more. It takes nothing away: a holder that does not hear goes
 // on, and `break` is for that one.
 
-import { readPatience } from '../../config/values.ts';
-import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
+import { readOption, readPatience } from '../../config/values.ts';
+import { exitCode } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
@@ -46,7 +46,8 @@ export async function stop(call: Call): Promise<number> {
 async function attempt(call: Call, name: string): Promise<Stopped> {
   const { args, settings, clock, tell } = call;
   const by = personOf(call);
-  const waitMs = waitIn(args.textOf('--wait'));
+  const wait = args.textOf('--wait');
+  const waitMs = wait === null ? usualWaitMs : readOption('--wait', wait, readPatience);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const lock = lockStateOf(name, reports);
@@ -91,12 +92,4 @@ function cannotHear(holder: Holder): Stopped {
   const why = holder.endedAt === null ? 'cannot be asked' : 'its run has ended, the lock is kept';
   const message = `${why}: ${described} (redlockctl break takes the lock away)`;
   return { outcome: 'unheard', message, code: exitCode.busy };
-}
-
-function waitIn(text: string | null): number | null {
-  try {
-    return text === null ? usualWaitMs : readPatience(text);
-  } catch (error) {
-    throw error instanceof ValueError ? new UsageError(`--wait: ${error.message}`) : error;
-  }
 }

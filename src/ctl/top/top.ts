@@ -13,12 +13,8 @@ import { exitCode, UsageError } from '../../text/errors.ts';
 import { failureLine } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
-import { MasterQuery } from '../master-query.ts';
+import { batchSize, MasterQuery, pageSize } from '../master-query.ts';
 import { inOrder, type MasterLine, movedBy, renderDashboard, roomFor } from './dashboard.ts';
-
-/** Locks that one step reads: as many as one request of MasterQuery. */
-const mostLooks = 100;
-const pageSize = 1_000;
 
 /** Through the keys of one master. */
 interface Walk {
@@ -55,7 +51,7 @@ export class Watch {
     this.#query.reset();
     const paging = this.#page();
     if (this.#locks.size === 0) await paging; // No name is known yet.
-    const names = [...onScreen, ...this.#others(onScreen)].slice(0, mostLooks);
+    const names = [...onScreen, ...this.#others(onScreen)].slice(0, batchSize);
     const [answers, locks] = await Promise.all([paging, this.#query.look(names)]);
     for (const lock of locks) {
       const isReleased = lock.state === 'free' && lock.queue.length === 0;
@@ -90,7 +86,7 @@ export class Watch {
 
   #others(onScreen: readonly string[]): string[] {
     const names = [...this.#locks.keys()].filter((name) => !onScreen.includes(name));
-    const room = Math.max(0, mostLooks - onScreen.length);
+    const room = Math.max(0, batchSize - onScreen.length);
     const from = this.#next >= names.length ? 0 : this.#next;
     this.#next = from + room;
     return names.slice(from, from + room);
