@@ -51,7 +51,6 @@ const late = {
 };
 
 export class EnclosingLock implements HeldLock {
-  readonly observers: readonly LockObserver[];
   readonly #masters: MasterSet<LockObserver>;
   readonly #enclosing: EnclosingLease;
   readonly #clock: Clock;
@@ -67,7 +66,6 @@ export class EnclosingLock implements HeldLock {
     report: Report,
   ) {
     this.#masters = new MasterSet(observers, clock, masterTimeoutMs, report);
-    this.observers = observers;
     this.#enclosing = enclosing;
     this.#clock = clock;
     this.#masterTimeoutMs = masterTimeoutMs;

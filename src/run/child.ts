@@ -30,7 +30,7 @@ export interface Child {
   /** How many processes are alive, the command included. */
   countAlive(): Promise<number>;
   /** Whether it runs in a PID namespace, which must be ended even when no process is left in it. */
-  readonly hasNamespace?: boolean;
+  readonly hasNamespace: boolean;
 }
 
 export function exitOf(status: WaitStatus): ChildExit {

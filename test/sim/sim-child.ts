@@ -138,6 +138,7 @@ export function childOf(
     ]),
     relay: (signal) => signal === 'SIGTERM' && tree?.stop(),
     stop: () => tree?.stop(),
+    hasNamespace: false,
     kill: async () => (await started)?.kill(clock) ?? [],
     countAlive: async () => tree?.aliveCount ?? 0,
   };

@@ -219,4 +219,5 @@ const neverStarted: Child = {
   stop: () => {},
   kill: () => Promise.resolve([]),
   countAlive: () => Promise.resolve(0),
+  hasNamespace: false,
 };

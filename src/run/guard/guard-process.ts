@@ -35,8 +35,6 @@ const inheritedUnderPnp = new RegExp(`${inherited.source}|^NODE_OPTIONS$`);
 export interface GuardProgram {
   readonly file: string;
   readonly args: readonly string[];
-  /** What its environment has besides what it inherits. */
-  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Where guards come from. */
@@ -63,14 +61,14 @@ export class GuardProcess {
   #hasSpoken = false;
 
   /** Starts the process. It sends nothing before it has been configured. */
-  constructor({ file, args, environment }: GuardProgram) {
+  constructor({ file, args }: GuardProgram) {
     try {
       // In the caller's folder, group and session, and with the caller's streams for the command
       // (callerStreams). Its own stderr is /dev/null: what Node writes there is not for the user.
       const guard = startOwn(file, args, {
         argv0: guardName,
         stdio: ['inherit', 'ignore', 'ignore', 'pipe', 1, 2, 'pipe'],
-        env: { ...inheritedFrom(process.env), ...environment },
+        env: inheritedFrom(process.env),
       });
       // Before anything that can throw: these events alone say that it could not be started.
       const ended = new Promise<string>((resolve) => {

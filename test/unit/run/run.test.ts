@@ -35,6 +35,7 @@ function startRun(
       return [];
     },
     countAlive: async () => 0,
+    hasNamespace: false,
     ...childParts,
   };
   const run = new Run(
