@@ -101,6 +101,34 @@ function textOf(names: readonly string[], event: ToldEvent): string {
     case 'lost-at-release':
     case 'missing-at-release':
       return releaseText(which, event);
+    case 'clock-jumped': {
+      const what = `${roughly(event.ms)} passed unnoticed (asleep, or its time was set)`;
+      return `clock: this machine: ${what}; counted against the lock`;
+    }
+    default:
+      return commandText(which, event);
+  }
+}
+
+type CommandEvent = Extract<
+  ToldEvent,
+  {
+    kind:
+      | `child-${string}`
+      | `guard-${string}`
+      | 'relayed'
+      | 'stopping'
+      | 'leftovers'
+      | 'unkillable'
+      | 'never-started'
+      | 'unknown-start'
+      | 'killed';
+  }
+>;
+
+/** Of the command, its processes and its guard. */
+function commandText(which: string, event: CommandEvent): string {
+  switch (event.kind) {
     case 'child-started':
       return `started: ${which}: pid ${event.pid ?? 'none'}`;
     case 'child-exited':
@@ -133,10 +161,6 @@ function textOf(names: readonly string[], event: ToldEvent): string {
       return `lost: ${which}: ${reasonLine('guard-lost')}: the command ${unknownStart}`;
     case 'killed':
       return `killed: ${which}: sent SIGKILL`;
-    case 'clock-jumped': {
-      const what = `${roughly(event.ms)} passed unnoticed (asleep, or its time was set)`;
-      return `clock: this machine: ${what}; counted against the lock`;
-    }
   }
 }
 

@@ -1,5 +1,5 @@
-// The composition root of redlockctl, the program for operators of locks: arguments, environment
-// and terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
+// The entry of redlockctl, the program for operators of locks: arguments, environment and terminal
+// in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
 // does not load the full screen.
 
 import os from 'node:os';
@@ -13,7 +13,7 @@ import { mayColour } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/arguments.ts';
 import { executionContext } from '../config/sources.ts';
 import { type Call, holderRoleName } from '../ctl/call.ts';
-import { parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
+import { type Arguments, parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
 import { Output, type Sink } from '../ctl/output.ts';
 import { readSettings } from '../ctl/settings.ts';
 import type { Screen } from '../ctl/top/screen.ts';
@@ -26,20 +26,6 @@ import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
 import { createSystemClock } from '../system/clock.ts';
 import { printableLines } from '../text/foreign-text.ts';
-
-/** Why a run could not guard its command here, found out by starting a guard; null: it could. */
-async function whyNotKept(guard: GuardProgram): Promise<string | null> {
-  const { findLibc } = await import('../run/processes/kept-tree.ts');
-  const { whyNoGuard } = await import('../run/guard/trial.ts');
-  const found = findLibc();
-  return 'libc' in found ? whyNoGuard(guard) : found.obstacle;
-}
-
-/** So that doctor shows what an installation lacks before there are any masters. */
-async function tellWhatLacks(guard: GuardProgram, tell: Call['tell']): Promise<void> {
-  const why = await whyNotKept(guard);
-  if (why !== null) tell(`guard: ${why}`);
-}
 
 type Verb = (call: Call) => Promise<number>;
 
@@ -61,7 +47,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   metrics: async () => (await import('../ctl/metrics.ts')).metrics,
   doctor: async () => (await import('../ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('../ctl/doctor/acl.ts')).acl,
-  wait: async () => (await import('../ctl/status.ts')).waitUntilFree,
+  wait: async () => (await import('../ctl/wait.ts')).waitUntilFree,
   local: async () => (await import('../ctl/local.ts')).local,
 };
 
@@ -111,50 +97,58 @@ export async function answer(
 async function perform(
   argv: readonly string[],
   program: typeof ourselves,
-  { stdin, stdout, stderr, environment, interrupted }: Surroundings,
+  around: Surroundings,
   output: Output,
 ): Promise<number> {
   checkArgumentBytes(argv);
   const args = parseArguments(argv);
   if (args.kind !== 'verb') {
-    if (args.kind === 'version') output.print(renderVersion('redlockctl'));
-    else {
-      const columns = helpColumns(stdout);
-      output.print(args.row === null ? renderHelp(columns) : renderVerbHelp(args.row, columns));
-    }
+    output.print(textOf(args, helpColumns(around.stdout)));
     return 0;
   }
-  const around = executionContext(environment);
+  const { stderr, environment } = around;
+  const context = executionContext(environment);
   const clock = createSystemClock();
   if (args.row.verb === 'completion') {
     const { completion } = await import('../ctl/completion.ts');
-    output.print(await completion(args.operands, around, clock));
+    output.print(await completion(args.operands, context, clock));
     return 0;
   }
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
   const guard = { file: program.file, args: program.guardArgs };
-  const settings = await readSettings(args.options, around).catch(async (error) => {
+  const settings = await readSettings(args.options, context).catch(async (error) => {
     if (args.row.verb === 'doctor') await tellWhatLacks(guard, tell);
     throw error;
   });
   // The daemon of hold has the settings of the program that has started it, which tells them.
   if (environment[holderRoleName] === undefined)
     for (const warning of settings.warnings) tell(`warning: ${warning}`);
-  // Moves back to the first of these lines and clears what follows.
-  const write = (text: string, over = 0) =>
-    output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + text);
-  const print: Call['print'] = (text, over) => write(printableLines(text), over);
-  const paint = mayColour(stdout.isTTY ?? false, environment)
-    ? (await import('../cli/colour.ts')).painted
-    : ({ text }: TonedLine) => text;
   const verb = await verbs[args.row.verb]();
   return verb({
     args,
     settings,
     clock,
+    program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
+    ...processParts(guard, around),
+    ...(await printersOn(output, around)),
+    tell,
+  });
+}
+
+/** The text of --help or --version. */
+function textOf(args: Exclude<Arguments, { kind: 'verb' }>, columns: number): string {
+  if (args.kind === 'version') return renderVersion('redlockctl');
+  return args.row === null ? renderHelp(columns) : renderVerbHelp(args.row, columns);
+}
+
+/** What a verb is given of this process and its terminal. */
+function processParts(
+  guard: GuardProgram,
+  { stdin, stdout, stderr, environment, interrupted }: Surroundings,
+) {
+  return {
     holderRecord: () => holderRecord(environment),
     environment,
-    program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
     processes: {
       ownerOf,
       caller: () => callerOf(process.ppid),
@@ -162,18 +156,45 @@ async function perform(
       whyNotKept: () => whyNotKept(guard),
     },
     interrupted,
-    flushed: () => output.flushed(),
-    print,
+    stderr,
+    ask: stdin.isTTY && stderr.isTTY ? ask : null,
+    columns: stdout.isTTY && stdout.columns ? stdout.columns : null,
+    openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
+  };
+}
+
+async function printersOn(
+  output: Output,
+  { stdout, environment }: Surroundings,
+): Promise<Pick<Call, 'print' | 'printLines' | 'flushed'>> {
+  // Moves back to the first of these lines and clears what follows.
+  const write = (text: string, over = 0) =>
+    output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + text);
+  const paint = mayColour(stdout.isTTY ?? false, environment)
+    ? (await import('../cli/colour.ts')).painted
+    : ({ text }: TonedLine) => text;
+  return {
+    print: (text, over) => write(printableLines(text), over),
     printLines: (lines, over) => {
       const rows = lines.map((line) => paint({ ...line, text: printableLines(line.text) }));
       write(rows.map((row) => `${row}\n`).join(''), over);
     },
-    stderr,
-    tell,
-    ask: stdin.isTTY && stderr.isTTY ? ask : null,
-    columns: stdout.isTTY && stdout.columns ? stdout.columns : null,
-    openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
-  });
+    flushed: () => output.flushed(),
+  };
+}
+
+/** Why a run could not guard its command here, found out by starting a guard; null: it could. */
+async function whyNotKept(guard: GuardProgram): Promise<string | null> {
+  const { findLibc } = await import('../run/processes/kept-tree.ts');
+  const { whyNoGuard } = await import('../run/guard/trial.ts');
+  const found = findLibc();
+  return 'libc' in found ? whyNoGuard(guard) : found.obstacle;
+}
+
+/** So that doctor shows what an installation lacks before there are any masters. */
+async function tellWhatLacks(guard: GuardProgram, tell: Call['tell']): Promise<void> {
+  const why = await whyNotKept(guard);
+  if (why !== null) tell(`guard: ${why}`);
 }
 
 function holderRecord(environment: NodeJS.ProcessEnv): HolderRecord {
@@ -206,7 +227,7 @@ function exitCodeAfter(code: number): number {
 
 async function openScreen(): Promise<Screen> {
   const { Screen } = await import('../ctl/top/screen.ts');
-  return new Screen(process.stdin, process.stdout);
+  return new Screen(process.stdin, process.stdout, raisedAgain);
 }
 
 async function ask(question: string): Promise<string> {

@@ -74,65 +74,76 @@ export function createSystemClock(
   onJump: (ms: number) => void = () => {},
   sources = systemSources,
 ): Clock {
-  let aheadMs = 0;
-  const wall = new OtherClock(sources.wall, sources.monotonic);
-  const boot = new OtherClock(sources.boot, sources.monotonic);
-  /** What looks whether a sleep is over, and when it is. */
-  const sleeps = new Map<() => void, number>();
-  const setAlarm = sources.alarm?.(lookAtAll);
-  const longestMs = setAlarm ? longestAlarmedMs : longestTimerMs;
+  return new SystemClock(onJump, sources);
+}
 
-  function now(): number {
-    const jumpMs = Math.max(wall.jumpMs(), boot.jumpMs());
-    aheadMs += jumpMs;
-    const instant = sources.monotonic() + aheadMs;
+class SystemClock implements Clock {
+  readonly #onJump: (ms: number) => void;
+  readonly #monotonic: () => number;
+  readonly #wall: OtherClock;
+  readonly #boot: OtherClock;
+  readonly #setAlarm: ReturnType<Alarm> | null;
+  readonly #longestMs: number;
+  /** What looks whether a sleep is over, and when it is. */
+  readonly #sleeps = new Map<() => void, number>();
+  #aheadMs = 0;
+
+  constructor(onJump: (ms: number) => void, { monotonic, wall, boot, alarm }: ClockSources) {
+    this.#onJump = onJump;
+    this.#monotonic = monotonic;
+    this.#wall = new OtherClock(wall, monotonic);
+    this.#boot = new OtherClock(boot, monotonic);
+    this.#setAlarm = alarm?.(() => this.#lookAtAll()) ?? null;
+    this.#longestMs = this.#setAlarm ? longestAlarmedMs : longestTimerMs;
+  }
+
+  now(): number {
+    const jumpMs = Math.max(this.#wall.jumpMs(), this.#boot.jumpMs());
+    this.#aheadMs += jumpMs;
+    const instant = this.#monotonic() + this.#aheadMs;
     if (jumpMs > 0) {
-      onJump(jumpMs);
-      queueMicrotask(lookAtAll);
+      this.#onJump(jumpMs);
+      queueMicrotask(() => this.#lookAtAll());
     }
     return instant;
   }
 
-  function sleep(durationMs: number, cancelled?: AbortSignal): Promise<void> {
+  sleep(durationMs: number, cancelled?: AbortSignal): Promise<void> {
     if (cancelled?.aborted || durationMs <= 0) return Promise.resolve();
-    const wakeAt = now() + durationMs;
+    const wakeAt = this.now() + durationMs;
     return new Promise((resolve) => {
-      let timer = startTimer(durationMs);
-      sleeps.set(look, wakeAt);
-      setNextAlarm();
-      cancelled?.addEventListener('abort', end, { once: true });
-      function startTimer(ms: number): NodeJS.Timeout {
-        return setTimeout(look, Math.min(Math.ceil(ms), longestMs));
-      }
-      function look(): void {
+      const startTimer = (ms: number) => setTimeout(look, Math.min(Math.ceil(ms), this.#longestMs));
+      const look = () => {
         clearTimeout(timer);
-        const leftMs = wakeAt - now();
+        const leftMs = wakeAt - this.now();
         if (leftMs <= 0) return end();
         timer = startTimer(leftMs);
-      }
-      function end(): void {
+      };
+      const end = () => {
         clearTimeout(timer);
-        sleeps.delete(look);
-        setNextAlarm();
+        this.#sleeps.delete(look);
+        this.#setNextAlarm();
         cancelled?.removeEventListener('abort', end);
         resolve();
-      }
+      };
+      let timer = startTimer(durationMs);
+      this.#sleeps.set(look, wakeAt);
+      this.#setNextAlarm();
+      cancelled?.addEventListener('abort', end, { once: true });
     });
   }
 
   /** Called by the alarm, and where the clock has jumped: the timers did not notice. */
-  function lookAtAll(): void {
-    for (const look of [...sleeps.keys()]) look();
-    setNextAlarm();
+  #lookAtAll(): void {
+    for (const look of [...this.#sleeps.keys()]) look();
+    this.#setNextAlarm();
   }
 
-  function setNextAlarm(): void {
-    if (sleeps.size === 0) return setAlarm?.(null);
-    const leftMs = Math.min(...sleeps.values()) - sources.monotonic() - aheadMs;
-    setAlarm?.(Math.min(Math.max(0, leftMs), longestMs) + alarmAfterMs);
+  #setNextAlarm(): void {
+    if (this.#sleeps.size === 0) return this.#setAlarm?.(null);
+    const leftMs = Math.min(...this.#sleeps.values()) - this.#monotonic() - this.#aheadMs;
+    this.#setAlarm?.(Math.min(Math.max(0, leftMs), this.#longestMs) + alarmAfterMs);
   }
-
-  return { now, sleep };
 }
 
 /** A clock that may run ahead of the monotonic one; never, where the system does not have it. */

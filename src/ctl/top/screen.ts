@@ -2,13 +2,12 @@
 // however the process ends, except by SIGKILL, because a shell without cursor and echo looks
 // broken.
 
+import os from 'node:os';
 import type { ReadStream, WriteStream } from 'node:tty';
 
 const esc = '\x1b';
 const enter = `${esc}[?1049h${esc}[?25l`;
 const leave = `${esc}[?25h${esc}[?1049l`;
-const endings: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-const numbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
 /** An arrow or another key of several bytes, as terminals send it, or one character. */
 const oneKey = new RegExp(`${esc}[[O][0-9;]*[A-Za-z~]|.`, 'gsu');
@@ -18,7 +17,8 @@ export class Screen {
   readonly #output: WriteStream;
   #isOpen = true;
 
-  constructor(input: ReadStream, output: WriteStream) {
+  /** `endings`: the signals that end this program. */
+  constructor(input: ReadStream, output: WriteStream, endings: readonly NodeJS.Signals[]) {
     this.#input = input;
     this.#output = output;
     output.write(enter);
@@ -26,7 +26,7 @@ export class Screen {
     input.setEncoding('utf8').resume();
     process.once('exit', this.close);
     for (const signal of endings)
-      process.once(signal, () => process.exit(128 + (numbers[signal] ?? 0)));
+      process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
   }
 
   get columns(): number {

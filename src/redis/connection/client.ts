@@ -119,12 +119,9 @@ export async function openClient(
   const client = isDuplicate
     ? origin.duplicate({ ...safe, ...plain })
     : new Redis({ ...endpointOptions(origin), ...safe });
-  // The first error is the cause of those that follow.
-  let cause: unknown = null;
-  let isConnected = false;
-  let isPlainServer = false;
+  const seen: Seen = { cause: null, isConnected: false, isPlainServer: false };
   client.on('error', (error) => {
-    cause ??= error;
+    seen.cause ??= error;
   });
   const guard = new ReplyGuard(client, mostBytes, isDuplicate ? mostLoginReplies : 0);
   const ask = <Reply>(send: () => Promise<Reply>) => {
@@ -132,19 +129,7 @@ export async function openClient(
     if (client.status === 'ready' && client.stream.writable) guard.asked();
     return send();
   };
-  const whyFailed = (error: unknown) => {
-    if (guard.problem) return guard.problem;
-    if (isPlainServer) return plainServer;
-    const { code } = (cause ?? {}) as { code?: string };
-    if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
-    const failure = failedBy(error, cause);
-    if (!isDuplicate && origin.isLocal && isAbsent(cause))
-      return { ...failure, advice: startsLater };
-    if (!failure.isVague) return failure;
-    const isPlain = !isDuplicate && origin.path === undefined && !origin.tls;
-    const isMute = isConnected && !guard.hasBegun;
-    return guard.lastError ?? (isPlain && isMute ? { ...failure, advice: perhapsTls } : failure);
-  };
+  const whyFailed = (error: unknown) => failureOf(error, origin, seen, guard);
   let isLoginIdle = false;
   const call: Call = (command, ...args) => ask(() => client.call(command, ...args));
   const enter = (password: string | undefined) =>
@@ -161,13 +146,13 @@ export async function openClient(
   const connected = new AbortController();
   if (!isDuplicate && origin.tls)
     void speaksPlain(origin, clock, connected.signal).then((isPlain) => {
-      isPlainServer = isPlain;
+      seen.isPlainServer = isPlain;
       if (isPlain && client.status !== 'end') client.disconnect();
     });
   try {
     const connecting = verifying(() => client.connect());
     await (isDuplicate ? connecting : inTime(client, clock, connecting));
-    isConnected = true;
+    seen.isConnected = true;
     connected.abort();
     if (source === undefined) await enter(given);
     else await enterAgain(source, given ?? '', enter);
@@ -179,6 +164,33 @@ export async function openClient(
     if (client.status !== 'end') client.disconnect();
     return whyFailed(error);
   }
+}
+
+/** What a new connection has shown of its server. */
+interface Seen {
+  /** The first error: those that follow are its consequences. */
+  cause: unknown;
+  isConnected: boolean;
+  isPlainServer: boolean;
+}
+
+function failureOf(
+  error: unknown,
+  origin: Origin,
+  { cause, isConnected, isPlainServer }: Seen,
+  guard: ReplyGuard,
+): Failed {
+  const { tls, path, isLocal }: Partial<MasterAddress> = 'duplicate' in origin ? {} : origin;
+  const isOwn = !('duplicate' in origin);
+  if (guard.problem) return guard.problem;
+  if (isPlainServer) return plainServer;
+  const { code } = (cause ?? {}) as { code?: string };
+  if (code === 'ETIMEDOUT' && !isConnected && tls) return silentTls;
+  const failure = failedBy(error, cause);
+  if (isLocal && isAbsent(cause)) return { ...failure, advice: startsLater };
+  if (!failure.isVague) return failure;
+  const isMute = isOwn && path === undefined && !tls && isConnected && !guard.hasBegun;
+  return guard.lastError ?? (isMute ? { ...failure, advice: perhapsTls } : failure);
 }
 
 /** Ends the connection where this takes longer than the limit; what is awaited rejects then. */
