@@ -57,7 +57,7 @@ export const formCheckers = {
    * No preemptible waiter gets the lock before a newer one, or after it: within three seconds in
    * any weather, always in calm weather.
    */
-  newest(fact: Fact, witness: Witness): string | null {
+  superseded(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired') return null;
     const { value, resources, lease } = fact.holding;
     const { preemptible, waiter } = lease.claim;

@@ -171,7 +171,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'superseded-keeps-its-position',
     'a newer preemptible waiter waits behind the older ones',
-    within(40, 'newest-wins', 'newest'),
+    within(40, 'preemption', 'superseded'),
     'acquire.lua',
     "if other ~= id and has(other, 'supersede') then",
     "if other == '' then",
@@ -179,7 +179,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'served-is-forgotten',
     'a waiter superseded by one that is served at once is not told',
-    rarely(80, 'newest-wins', 'newest'),
+    rarely(80, 'preemption', 'superseded'),
     'acquire.lua',
     'if since and other ~= id and comes_after(tonumber(since), other) then newer = other end\n',
     '',
@@ -187,7 +187,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'replaced-for-any-waiter',
     'a holder is stopped for any waiter',
-    rarely(30, 'newest-wins', 'replaced'),
+    rarely(30, 'preemption', 'replaced'),
     'extend.lua',
     "if isInTheWay and isNewer and has(other, 'replace') then",
     'if isInTheWay then',
@@ -195,7 +195,7 @@ export const jointMutants: readonly Mutant[] = [
   inSource(
     'replaced-on-one-word',
     'a holder gives way on the reply of one master',
-    rarely(80, 'newest-wins', 'replaced'),
+    rarely(80, 'preemption', 'replaced'),
     'lock/quorum.ts',
     'countOfWish(wish) >= quorumOf(masterCount)',
     'countOfWish(wish) >= Math.min(1, quorumOf(masterCount))',
@@ -203,7 +203,7 @@ export const jointMutants: readonly Mutant[] = [
   inSource(
     'never-replaced',
     'a holder never gives way',
-    rarely(40, 'newest-wins', 'replacement'),
+    rarely(40, 'preemption', 'replacement'),
     'lock/lease-keeper.ts',
     'onReplaced(extension.replacedBy);',
     'void onReplaced;',
@@ -211,7 +211,7 @@ export const jointMutants: readonly Mutant[] = [
   inSource(
     'replaced-with-the-next-extension',
     'a preemptible holder has no subscription',
-    rarely(20, 'newest-wins', 'replacement'),
+    rarely(20, 'preemption', 'replacement'),
     'lock/lease-keeper.ts',
     "preemptible === 'replace' ? await redlock.subscribe(resources, holderIdOf(token)) : null",
     "token === '' ? await redlock.subscribe(resources, holderIdOf(token)) : null",

@@ -199,7 +199,7 @@ export const fairProfiles = {
     readerChance: random.pick([0, 0, 0.4]),
     workMs: random.between(20, 400),
   })),
-  'newest-wins': inAnyWeather(({ ttlMs }, random) => ({
+  preemption: inAnyWeather(({ ttlMs }, random) => ({
     supersedeChance: random.pick([0, 0.5, 1]),
     replaceChance: random.pick([0, 0.5, 1]),
     resourceCount: 1,
