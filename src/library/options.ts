@@ -105,3 +105,14 @@ export interface RedlockOptions extends LockOptions {
     | ((event: LockEvent, resource: string, resources: readonly string[]) => void)
     | undefined;
 }
+
+/** What holds where neither the Redlock nor the call says anything, as for the programs. */
+export const usual = {
+  prefix: 'redlock:',
+  differingMasters: 'warn',
+  waitMs: null,
+  giveUpAfterMs: 10_000,
+  retryDelayMs: 200,
+  retryJitterMs: 0,
+  isFenced: true,
+} as const;

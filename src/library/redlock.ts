@@ -30,13 +30,14 @@ import { abortedError, notAcquiredError, usageError } from './error.ts';
 import { HeldLease } from './held-lease.ts';
 import type { Lease } from './lease.ts';
 import { originsOf } from './masters.ts';
-import type {
-  AcquireOptions,
-  LockOptions,
-  MasterSource,
-  RedlockOptions,
-  Resources,
-  RetryOptions,
+import {
+  type AcquireOptions,
+  type LockOptions,
+  type MasterSource,
+  type RedlockOptions,
+  type Resources,
+  type RetryOptions,
+  usual,
 } from './options.ts';
 
 /** The work to do under a lock. */
@@ -62,7 +63,8 @@ export class Redlock implements AsyncDisposable {
    */
   constructor(masters: readonly MasterSource[], options: RedlockOptions = {}) {
     checkOptions(options, redlockRules);
-    const { prefix = 'redlock:', restartGraceMs, newToken, differingMasters = 'warn' } = options;
+    const { prefix = usual.prefix, restartGraceMs, newToken } = options;
+    const { differingMasters = usual.differingMasters } = options;
     const origins = originsOf(masters);
     const restartGrace = () => restartGraceMs ?? usualRestartGraceMs(origins, this.#longestTtlMs);
     const watched = { prefix, differingMasters, hasHistory: true };
@@ -177,7 +179,8 @@ export class Redlock implements AsyncDisposable {
     aborted: AbortSignal,
   ): Promise<HeldLease> {
     const options = { ...this.#options, ...withoutGaps(given) };
-    const { waitMs = null, giveUpAfterMs = 10_000, retries, fence = true, label = null } = options;
+    const { waitMs = usual.waitMs, giveUpAfterMs = usual.giveUpAfterMs, retries } = options;
+    const { fence = usual.isFenced, label = null } = options;
     const isKeptAlive = options.keepAlive ?? false;
     const timings = timingsOf(ttlMs, options, isKeptAlive);
     this.#longestTtlMs = Math.max(this.#longestTtlMs, ttlMs);
@@ -264,7 +267,8 @@ function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): L
   throw usageError(`timings: ${which}: ${danger} (raise the ttl or lower the others)`);
 }
 
-function retriesOf({ count, delayMs = 200, jitterMs = 0 }: RetryOptions): Retries {
+function retriesOf(retries: RetryOptions): Retries {
+  const { count, delayMs = usual.retryDelayMs, jitterMs = usual.retryJitterMs } = retries;
   if (typeof delayMs === 'number') return { count, delayMs, jitterMs };
   const checkedDelayMs = (attemptCount: number) => {
     const pauseMs = delayMs(attemptCount);

@@ -10,6 +10,8 @@ import {
   type ScalarKey,
 } from '../../../src/config/setting-table.ts';
 import type { Settings } from '../../../src/config/settings.ts';
+import { usual } from '../../../src/library/options.ts';
+import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const local = ['--local'];
@@ -72,6 +74,14 @@ describe('defaults', () => {
       minorWarnings: [],
       warnings: [],
     });
+  });
+
+  it('are those of the library', async () => {
+    const { retries, ...settings } = await settle({ flags: [...local, '--retry-count', '1'] });
+    const { delayMs, jitterMs } = retries ?? {};
+    expect(settings).toMatchObject({ historyBytes: usualHistoryBytes });
+    const ours = { ...settings, retryDelayMs: delayMs, retryJitterMs: jitterMs };
+    expect(ours).toMatchObject(usual);
   });
 
   it('are frozen all the way down', async () => {
