@@ -29,7 +29,10 @@ const idOf = (claim: Claim) => claim.waiter?.id;
 export function preemption(world: World): void {
   const it = testsOn(world);
 
-  describe('a waiter that is superseded', () => superseded(it));
+  describe('a waiter that is superseded', () => {
+    superseded(it);
+    leaving(it);
+  });
   describe('a holder that gives way', () => replaced(it));
 }
 
@@ -92,7 +95,10 @@ function superseded(it: Declare): void {
     await server.pass(3_100);
     expect(await ask(server, older)).toEqual(granted);
   });
+}
 
+/** What a waiter that is superseded does to the queues, its own and others. */
+function leaving(it: Declare): void {
   it('gives way only to its like, and takes no other position', async (server, master) => {
     await master.acquire(claimOf('x'), lasting);
     const stubborn = waiting(claimOf('b'));

@@ -28,7 +28,10 @@ const ownership = async (server: Server) => [await server.read('r'), await serve
 export function several(world: World): void {
   const it = testsOn(world);
 
-  describe('several resources', () => together(it));
+  describe('several resources', () => {
+    together(it);
+    traces(it);
+  });
   describe('the queues of several resources', () => queues(it));
 }
 
@@ -111,7 +114,10 @@ function together(it: Declare): void {
     await master.release(claimOf('a', both), 5_000, null);
     expect(await ownership(server)).toEqual([heldBy('a', 5_000), heldBy('a', 5_000)]);
   });
+}
 
+/** What a server keeps of them, and what it may forget. */
+function traces(it: Declare): void {
   it('have one number for the fence, above those of all of them', async (server, master) => {
     await server.setCounter('r', 41);
     await server.setCounter('s', 70);

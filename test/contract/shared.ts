@@ -26,6 +26,7 @@ export function shared(world: World): void {
 
   describe('a shared lock', () => {
     holders(it);
+    endings(it);
     missing(it);
   });
   sharedQueue(it);
@@ -61,7 +62,10 @@ function holders(it: Declare): void {
     await server.remove('r');
     expect(await master.acquire(sharedOf('a'), lasting)).toEqual(granted);
   });
+}
 
+/** How one holder of several ends, how the last, and what each leaves. */
+function endings(it: Declare): void {
   it('is free when the last has released it, and not before', async (server, master) => {
     for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
     expect(await master.release(sharedOf('a'), 0, null)).toEqual({ kind: 'released' });

@@ -18,6 +18,23 @@ import type { TestMaster } from '../servers/master.ts';
 
 const prefix = 'p:';
 
+type Keys = Pick<
+  Server,
+  | 'putList'
+  | 'forgetMark'
+  | 'read'
+  | 'write'
+  | 'remove'
+  | 'holders'
+  | 'counter'
+  | 'setCounter'
+  | 'ownerKey'
+  | 'now'
+  | 'history'
+  | 'starts'
+  | 'skips'
+>;
+
 export function redisWorld(serverOf: () => TestMaster, protocol: Protocol = 'redlock'): World {
   return async (test) => {
     const master = serverOf();
@@ -40,8 +57,6 @@ function serverBehind(
   handles: RedisMaster[],
   protocol: Protocol,
 ): Server {
-  const keyOf = (resource: string) => prefix + resource;
-  const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
   const settings = {
     prefix,
     restartGraceMs: 0,
@@ -58,14 +73,8 @@ function serverBehind(
     observer.close();
     return answer;
   }
-  /** What the history has of this kind beside its lines, by what each fact is about. */
-  async function factsOf(resource: string, kind: 'run' | 'skip'): Promise<[string, string][]> {
-    const [, key] = historyKeysOf(prefix, resource);
-    const facts = Object.entries((await master.command('hgetall', key)) as Record<string, string>);
-    const ofKind = facts.filter(([name]) => name.startsWith(`${kind} `));
-    return ofKind.map(([name, fact]) => [name.slice(kind.length + 1), fact]);
-  }
   return {
+    ...keysOn(master),
     prefix,
     handle() {
       const handle = new RedisMaster(
@@ -89,6 +98,33 @@ function serverBehind(
       handles.push(handle);
       return handle;
     },
+    look: (...resources) => looking((observer) => observer.look(resources)),
+    freezeLock: (resource, value, forMs) =>
+      looking((observer) => observer.freeze(resource, value, forMs)),
+    thawLock: (resource, value) => looking((observer) => observer.thaw(resource, value, '')),
+    freeze: () => master.freeze(),
+    thaw: async () => master.thaw(),
+    loseAnswers: async () => proxy.dropReplies(),
+    unplug: () => proxy.refuse(),
+    restore: () => proxy.pass(),
+    cut: async () => proxy.cut(),
+    restart: () => master.restart(),
+    pass: (ms) => sleep(ms),
+  };
+}
+
+/** What stands on the server, read and written around the proxy. */
+function keysOn(master: TestMaster): Keys {
+  const keyOf = (resource: string) => prefix + resource;
+  const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
+  /** What the history has of this kind beside its lines, by what each fact is about. */
+  async function factsOf(resource: string, kind: 'run' | 'skip'): Promise<[string, string][]> {
+    const [, key] = historyKeysOf(prefix, resource);
+    const facts = Object.entries((await master.command('hgetall', key)) as Record<string, string>);
+    const ofKind = facts.filter(([name]) => name.startsWith(`${kind} `));
+    return ofKind.map(([name, fact]) => [name.slice(kind.length + 1), fact]);
+  }
+  return {
     async putList(host, agoMs, text) {
       const value = `${(await this.now()) - agoMs} ${text}`;
       await master.command('hset', markKeyOf(prefix), `list:${host}`, value);
@@ -96,10 +132,6 @@ function serverBehind(
     async forgetMark() {
       await master.command('del', markKeyOf(prefix));
     },
-    look: (...resources) => looking((observer) => observer.look(resources)),
-    freezeLock: (resource, value, forMs) =>
-      looking((observer) => observer.freeze(resource, value, forMs)),
-    thawLock: (resource, value) => looking((observer) => observer.thaw(resource, value, '')),
     async read(resource) {
       const value = await master.get(keyOf(resource));
       const remainingMs = Number(await master.command('pttl', keyOf(resource)));
@@ -146,13 +178,5 @@ function serverBehind(
       const skips = await factsOf(resource, 'skip');
       return Object.fromEntries(skips.map(([host, fact]) => [host, Number.parseInt(fact, 10)]));
     },
-    freeze: () => master.freeze(),
-    thaw: async () => master.thaw(),
-    loseAnswers: async () => proxy.dropReplies(),
-    unplug: () => proxy.refuse(),
-    restore: () => proxy.pass(),
-    cut: async () => proxy.cut(),
-    restart: () => master.restart(),
-    pass: (ms) => sleep(ms),
   };
 }

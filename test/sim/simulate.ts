@@ -3,7 +3,7 @@
 // a failure names.
 
 import { livenessTtls, type Property } from './checkers.ts';
-import { Contender } from './contender.ts';
+import { Contender, type Crowd } from './contender.ts';
 import { ForeignClient } from './foreign-client.ts';
 import { Freezer } from './freezer.ts';
 import { hosts } from './hub.ts';
@@ -62,6 +62,45 @@ function wellSince(
   return now + downMs.most + startMs + restartGraceMs + Math.max(ttlMs * 1.02, silentMs);
 }
 
+type ClockOf = ReturnType<typeof clocksOf>;
+
+/** Gives each server and each machine a clock that is off, by so much at most. */
+function clocksOf(world: World) {
+  const random = world.random.stream('clocks');
+  return (drift: number, spreadMs: number) => ({
+    rate: 1 + random.between(-drift, drift),
+    wallOffsetMs: random.between(-spreadMs / 2, spreadMs / 2),
+  });
+}
+
+function serversOf(world: World, options: Options, clockOf: ClockOf, system: System): SimServer[] {
+  const count = options.isListedTwice ? options.masterCount - 1 : options.masterCount;
+  return Array.from({ length: count }, (_, index) => {
+    const clock = clockOf(options.masterDrift, options.wallSpreadMs);
+    const redis = new SimRedis(world, clock, prefix);
+    const { isDurable, isListedTwice: hidesInfo } = options;
+    if (isGrowing(options) && index >= firstCount) redis.mark = null;
+    const { scriptNamed } = system;
+    return new SimServer(world, `m${index + 1}`, redis, { isDurable, hidesInfo, scriptNamed });
+  });
+}
+
+/** All that start programs, and all that freeze and stop them. */
+function populate(
+  crowd: Crowd,
+  machines: readonly Machine[],
+  machineOf: (name: string) => Machine,
+): void {
+  const { shellCount, freezerCount, stopperCount, foreignCount } = crowd.options;
+  for (const machine of machines.slice(0, shellCount)) new Shell(machine, crowd);
+  for (const machine of machines.slice(shellCount)) new Contender(machine, crowd);
+  for (let number = 1; number <= freezerCount; number += 1)
+    new Freezer(machineOf(`p${number}`), crowd);
+  for (let number = 1; number <= stopperCount; number += 1)
+    new Stopper(machineOf(`s${number}`), crowd);
+  for (let number = 1; number <= foreignCount; number += 1) new ForeignClient(`f${number}`, crowd);
+}
+
 export async function simulate(
   profile: Profile,
   seed: number,
@@ -74,24 +113,9 @@ export async function simulate(
     ...optionsFor(profile, new Random(`${profile} ${seed}`, 'options')),
     ...changes,
   };
-  const random = world.random.stream('clocks');
-  const clockOf = (drift: number, spreadMs: number) => ({
-    rate: 1 + random.between(-drift, drift),
-    wallOffsetMs: random.between(-spreadMs / 2, spreadMs / 2),
-  });
+  const clockOf = clocksOf(world);
   const network = new Network(world, options);
-  const serverCount = options.isListedTwice ? options.masterCount - 1 : options.masterCount;
-  const servers = Array.from({ length: serverCount }, (_, index) => {
-    const clock = clockOf(options.masterDrift, options.wallSpreadMs);
-    const redis = new SimRedis(world, clock, prefix);
-    const { isDurable, isListedTwice: hidesInfo } = options;
-    if (isGrowing(options) && index >= firstCount) redis.mark = null;
-    return new SimServer(world, `m${index + 1}`, redis, {
-      isDurable,
-      hidesInfo,
-      scriptNamed: system.scriptNamed,
-    });
-  });
+  const servers = serversOf(world, options, clockOf, system);
   const listed = options.isListedTwice ? [...servers, servers[0] as SimServer] : servers;
   const machineOf = (name: string) =>
     new Machine(world, name, clockOf(options.clientDrift, clientSpreadMs));
@@ -121,18 +145,7 @@ export async function simulate(
       return isStormy() ? thinkMs : Math.min(calmThink.factor * thinkMs, calmThink.mostMs);
     },
   };
-  const [shellMachines, others] = [
-    machines.slice(0, options.shellCount),
-    machines.slice(options.shellCount),
-  ];
-  for (const machine of shellMachines) new Shell(machine, crowd);
-  for (const machine of others) new Contender(machine, crowd);
-  for (let number = 1; number <= options.freezerCount; number += 1)
-    new Freezer(machineOf(`p${number}`), crowd);
-  for (let number = 1; number <= options.stopperCount; number += 1)
-    new Stopper(machineOf(`s${number}`), crowd);
-  for (let number = 1; number <= options.foreignCount; number += 1)
-    new ForeignClient(`f${number}`, crowd);
+  populate(crowd, machines, machineOf);
   const weather = new Weather(
     { world, network, servers, machines, witness, prefix, running },
     options,
