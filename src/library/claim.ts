@@ -1,5 +1,5 @@
 // From the options of a call to its claim: the options are checked, and make a form of lock
-// (resources, mode, whether it gives up its position to a newer waiter) with a unique value and a
+// (resources, mode, whether it is preemptible) with a unique value and a
 // ttl. An unknown option is an error: if it were ignored, a misspelt `waitMs` would be found only
 // when it is needed. The rules of the form are those of the command line; one slot is an exclusive
 // lock, as `--slots 1` is. *Invariant:* a program may bring its own tokens, but never the same one
