@@ -73,7 +73,8 @@ test.skipIf(!hasScript)(
     expect(within('"$A" "$B" -w 2s held -- true')).toMatch(
       /^redlock-run: waiting 0s \(of 2s\) .*"held".*\r\nredlock-run: busy: .*\r\ncode 75\n$/,
     );
-    const watched = within('NO_COLOR=1 timeout 2.5 "$A" "$C" status held --watch');
+    const seconds = generous(1_000) / 1_000;
+    const watched = within(`NO_COLOR=1 timeout ${seconds} "$A" "$C" status held --watch`);
     expect(watched).toMatch(/^"held".*\n"held".*code 124\n$/s);
     expect(watched).not.toContain('\x1b');
   },

@@ -34,10 +34,18 @@ function programOf(fixture: string): GuardProgram {
   return { file: process.execPath, args: [file] };
 }
 
-function startGuard(fixture: string, readings = readingsNow, spare: GuardSupply['spare'] = null) {
+/** A shell, which dies in time also where Node takes seconds to start. */
+const dying: GuardProgram = { file: '/bin/sh', args: ['-c', 'sleep 0.02; exit 3'] };
+
+function startGuard(
+  guard: string | GuardProgram,
+  readings = readingsNow,
+  spare: GuardSupply['spare'] = null,
+) {
   const log: string[] = [];
+  const program = typeof guard === 'string' ? programOf(guard) : guard;
   const client = new GuardClient({
-    supply: { program: programOf(fixture), spare },
+    supply: { program, spare },
     config,
     marginMs: 1_000,
     libc,
@@ -90,7 +98,7 @@ it.concurrent('gives up on guards that never say anything', async () => {
 }, 60_000);
 
 it.concurrent('gives up on guards that die one after the other, and says how', async () => {
-  const { client, log } = startGuard('dying');
+  const { client, log } = startGuard(dying);
   expect(await client.confirm(timeLeft)).toBe('ended with code 3');
   expect(log).toEqual(Array(3).fill('restart: died'));
 });
@@ -157,7 +165,7 @@ it.concurrent('has no guard left when it is done, and starts no other', async ()
 });
 
 it.concurrent('ends a command that no guard is left to start, without a wait', async () => {
-  const { client, log } = startGuard('dying');
+  const { client, log } = startGuard(dying);
   await client.confirm(timeLeft);
   const child = client.start(trueCommand);
   expect(await child.started).toBeUndefined();
