@@ -24,8 +24,9 @@ import { simulate } from './simulate.ts';
 const seeds: Partial<Record<Profile, readonly number[]>> = {
   'many-contenders': [2], // The shortest by far.
   'nested-runs': [1, 3],
-  'in-steps': [1, 7, 13, 18],
+  'in-steps': [1, 7, 13, 18, 41],
   'older-protocol': [1, 3, 15],
+  preemption: [3],
   'slow-starts': [1, 3],
   'stop-requests': [1, 5],
   'two-lists': [2],
