@@ -211,14 +211,6 @@ export class Redlock {
     await Promise.all(this.#releasing);
   }
 
-  /**
-   * Resolves when each master has answered what it was asked, or its time is over: for a process
-   * that ends its connections.
-   */
-  answered(): Promise<void> {
-    return this.#set.answered();
-  }
-
   /** A refused round may go on (awaitsOthers), but not for masters that are slow. */
   #isEnough(
     replies: ReadonlyMap<Master, AcquireReply>,

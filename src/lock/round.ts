@@ -54,8 +54,6 @@ export class MasterSet<Peer extends Named> {
   readonly #report: Report;
   readonly #owedCount = new Map<Peer, number>();
   readonly #stragglers = new Set<Peer>();
-  /** The rounds in which a master may still answer in time. */
-  readonly #open = new Set<Promise<void>>();
   /** The masters that fail, each with its most telling failure since it began to. */
   readonly #failing = new Map<Peer, Failed>();
   readonly #times = new MasterTimes();
@@ -75,11 +73,6 @@ export class MasterSet<Peer extends Named> {
   /** Those, and the masters that fail at present: an answer of theirs may take long. */
   slow(): readonly Peer[] {
     return [...this.#stragglers, ...this.#failing.keys()];
-  }
-
-  /** Resolves when each master has answered all rounds so far, or its time is over. */
-  async answered(): Promise<void> {
-    await Promise.all(this.#open);
   }
 
   /** The masters that fail at present, in their order, each with its most telling failure. */
@@ -141,8 +134,7 @@ export class MasterSet<Peer extends Named> {
         const vote = asked(() => ask(master, withdrawn.signal));
         void vote.then((given) => receive(master, given));
       }
-      const open = sleepAwake(this.#clock, this.#masterTimeoutMs, isOver.signal).then(() => {
-        this.#open.delete(open);
+      void sleepAwake(this.#clock, this.#masterTimeoutMs, isOver.signal).then(() => {
         if (votes.size === masters.length) return;
         withdrawn.abort(over);
         const mute = masters.filter((master) => !votes.has(master));
@@ -153,7 +145,6 @@ export class MasterSet<Peer extends Named> {
         isOver.abort(over);
         end();
       });
-      this.#open.add(open);
     });
   }
 

@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ownershipOf } from '../../src/ctl/steps/ownership.ts';
 import { environmentFor, locksOn, takeBy } from '../cli/rig.ts';
-import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { interpreter, pathOf, runCli } from '../servers/run-cli.ts';
@@ -57,22 +56,11 @@ test('acquired, shown, checked, extended, released; held for all that time', asy
     outcome: 'held',
     validMs: expect.toSatisfy((ms) => ms > 50_000),
   });
+  // The verb waits for a quorum, and not for the slowest master.
+  const left = await Promise.all(masters.map((one) => one.command('pttl', 'redlock:deploy')));
+  expect(left.filter((ms) => Number(ms) > 50_000).length).toBeGreaterThanOrEqual(2);
   expect(await ctl(masters, ['release', 'deploy', '--token', token])).toMatchObject({ code: 0 });
   expect((await run('deploy')).code).toBe(0);
-});
-
-test('extended on every master that answers in time, also a slow one', async () => {
-  const { token } = await acquired('slow', '--ttl', '20s');
-  const [first, ...others] = masters as [TestMaster, ...TestMaster[]];
-  const proxy = await FaultyProxy.start(first.url);
-  proxy.delay(200);
-  // Nothing else is sent before the login is answered.
-  const slow = { url: proxy.url.replace('unix://', 'unix://:none@') };
-  const args = ['extend', 'slow', '--token', token, '--ttl', '1m'];
-  expect(await ctl([slow, ...others], args)).toMatchObject({ code: 0 });
-  for (const master of masters)
-    expect(await master.command('pttl', 'redlock:slow')).toBeGreaterThan(50_000);
-  await proxy.stop();
 });
 
 test('check counts only what is confirmed: less drift and the time of answers', async () => {

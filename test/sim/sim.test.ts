@@ -24,7 +24,7 @@ import { simulate } from './simulate.ts';
 const seeds: Partial<Record<Profile, readonly number[]>> = {
   'many-contenders': [2], // The shortest by far.
   'nested-runs': [1, 3],
-  'in-steps': [1, 7, 13, 18, 41],
+  'in-steps': [1, 7, 13, 18],
   'older-protocol': [1, 3, 15],
   preemption: [3],
   'slow-starts': [1, 3],

@@ -53,8 +53,6 @@ export async function extendBy(handle: LockHandle, ttlMs: number, access: Access
     };
     const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
     const extension = await redlock.extend(lease);
-    // A quorum is enough to tell; the others get the longer ttl too, if they answer in time.
-    await redlock.answered();
     close();
     const now = clock.now();
     if (extension.kind === 'unreachable') return { kind: 'unknown' };
