@@ -21,7 +21,7 @@ test('a refused run, status, list, history and the report show them', async () =
   await holder.says('stdout', /ready/);
   const { stderr, code } = await run(['-n', 'a', '--', 'true']);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/^redlock-run: busy: "a": held by \S+@\S+, pid \d+, nightly, since \S+, /);
+  expect(stderr).toMatch(/^redlock-run: busy: "a": held by .+@\S+, pid \d+, nightly, since \S+, /);
   expect(stderr).toContain(shown);
   for (const verb of [['status', 'a'], ['list'], ['history', 'a']])
     expect((await ctl(masters, verb)).stdout, verb[0]).toContain(shown);
@@ -78,7 +78,7 @@ test('an acquire that waits is named in the queue', async () => {
   const waiter = startCtl(masters, ['acquire', 'a', '--label', 'by hand']);
   await expect
     .poll(async () => (await ctl(masters, ['status', 'a'])).stdout)
-    .toMatch(/^1 .* \S+@\S+, pid \d+, by hand$/m);
+    .toMatch(/^1 .*@\S+, pid \d+, by hand$/m);
   await ctl(masters, ['release', 'a', '--token', taken.stdout.trim()]);
   expect(await waiter.result).toMatchObject({ code: 0 });
 });

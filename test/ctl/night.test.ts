@@ -17,7 +17,7 @@ const { masters } = useMasters(3);
 function masked(text: string): string {
   return text
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
-    .replace(/\b\S+@\S+(,? \(?(pid )?\d+\)?)?/g, 'PERSON')
+    .replace(/\b(?:uid )?\S+@\S+(,? \(?(pid )?\d+\)?)?/g, 'PERSON')
     .replace(/\bpid \d+/g, 'PID')
     .replace(/\b(\d+(\.\d+)?(ms|s|m|h))+\b/g, 'DURATION')
     .replace(/ +/g, ' ')

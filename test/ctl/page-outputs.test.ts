@@ -61,7 +61,7 @@ function masked(text: string): string {
   return masters
     .reduce(inPage, text)
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
-    .replace(/\b\S+@\S+?(?=[, ])(, pid \d+| \d+)?/g, 'PERSON')
+    .replace(/\b(?:uid )?\S+@\S+?(?=[, ])(, pid \d+| \d+)?/g, 'PERSON')
     .replace(/\b(\d+(\.\d+)?(ms|s|m|h|d))+\b/g, 'DURATION')
     .replace(/token \S+, fence \d+/g, 'TOKEN')
     .replace(/ +/g, ' ')
