@@ -332,7 +332,7 @@ function normalisedRuns(text: string): string {
       .replace(/\s+/g, ' ')
       // In a column; where that is too wide for 80 columns, on a line below, cut after 60.
       .replace(/BEGAN WHO /, 'BEGAN ')
-      .replace(/(?<!by )\S+@\S+( \d+ \S+)? /g, '')
+      .replace(/(?<!by (uid )?)(?<!\S)(uid )?\S+@\S+( \d+ \S+)? /g, '')
       .replace(/\b(\d+h(\d+m)?|\d+m(\d+s)?|\d+(\.\d+)?m?s)(?= )/g, 'SPAN')
   );
 }
@@ -344,8 +344,8 @@ function normalised(text: string): string {
     .replaceAll(first, 'redis://10.0.0.1:6379')
     .replaceAll(second, 'redis://10.0.0.2:6379')
     .replaceAll(third, 'redis://10.0.0.3:6379')
-    .replace(/held by \S+@[^,]+, pid \d+/g, 'held by USER@HOST, pid PID')
-    .replace(/held by \S+ \(pid \d+(.*\)) for \d+s/g, 'held by USER@HOST (pid PID$1) for SPAN')
+    .replace(/held by [^,]+?@[^,]+, pid \d+/g, 'held by USER@HOST, pid PID')
+    .replace(/held by [^(]+ \(pid \d+(.*\)) for \d+s/g, 'held by USER@HOST (pid PID$1) for SPAN')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/token \S+,/g, 'token TOKEN,')
     .replace(/fence \d{16}/g, 'fence FENCE')
