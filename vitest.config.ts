@@ -25,6 +25,7 @@ const suite = (name: string, options: object = {}) => ({
     setupFiles: [
       'test/servers/clean-environment.ts',
       'test/no-warnings.ts',
+      ...('isolate' in options && name !== 'unit' ? ['test/servers/fresh-modules.ts'] : []),
       ...(fromRegistries.includes(name) ? ['test/servers/registries.ts'] : []),
     ],
     testTimeout: generous(30_000),
@@ -65,8 +66,11 @@ const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: generous(60_000) };
 
-/** Files of a suite that starts little share processes, and load what they import once. */
+/** Files of a suite share processes, whose start takes more than most files do. */
 const inOneProcess = { isolate: false };
+
+/** The suites of the built programs. */
+const onBuilt = { ...inOneProcess, ...onRealTime };
 
 /** Scripts with short names, as they ship. */
 const shortScripts = { './lua-file.ts': `${import.meta.dirname}/test/servers/short-lua-file.ts` };
@@ -129,7 +133,9 @@ class LongestFirst extends BaseSequencer {
       return project.config.isolate ? 1 : 2;
     };
     const sorted = await super.sort(files);
-    return sorted.sort((one, other) => rank(one) - rank(other));
+    return sorted.sort(
+      (one, other) => rank(one) - rank(other) || one.project.name.localeCompare(other.project.name),
+    );
   }
 }
 
@@ -137,13 +143,13 @@ export default defineConfig({
   test: {
     projects: [
       suite('unit', inOneProcess),
-      suite('redis', { alias: shortScripts }),
+      suite('redis', { ...inOneProcess, alias: shortScripts }),
       suite('sim', { ...simulated, exclude: computing }),
-      suite('library', { ...onRealTime, exclude: slowFiles }),
-      suite('cli', { ...onRealTime, exclude: slowFiles }),
+      suite('library', { ...onBuilt, exclude: slowFiles }),
+      suite('cli', { ...onBuilt, exclude: slowFiles }),
       ...(isSlow ? [suite('slow', { ...onRealTime, include: slowFiles })] : []),
-      suite('supervision', { ...onRealTime, exclude: slowFiles }),
-      suite('ctl', { ...onRealTime, exclude: slowFiles }),
+      suite('supervision', { ...onBuilt, exclude: slowFiles }),
+      suite('ctl', { ...onBuilt, exclude: slowFiles }),
       ...(process.argv.includes('standalone') ? [standalone] : []),
       ...(process.argv.includes('executable') ? [executable] : []),
       ...(process.argv.includes('mutants')

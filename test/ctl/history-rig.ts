@@ -1,11 +1,17 @@
 // Histories as the masters have them after some nights: lines written with the ids, and so the
 // times, of those nights. Times are UTC, and redlockctl runs with TZ=UTC.
 
+import { afterAll } from 'vitest';
 import { type Blocker, type RunLine, renderRun } from '../../src/lock/history.ts';
 import type { TestMaster } from '../servers/masters.ts';
 
 export const utc = { env: { TZ: 'UTC' } };
+const { TZ } = process.env;
 process.env.TZ = 'UTC'; // For calls in this process.
+afterAll(() => {
+  if (TZ === undefined) delete process.env.TZ;
+  else process.env.TZ = TZ;
+});
 
 let count = 0;
 

@@ -34,8 +34,17 @@ export function scratchFolder(): string {
   shell.unref();
   (shell.stdin as Socket).unref();
   shell.stdin?.on('error', () => {}); // It ends first only when it is killed.
-  process.once('exit', () => rmSync(folder as string, { recursive: true, force: true }));
+  process.once('exit', removeScratch);
   return folder;
+}
+
+/** Removes the folder now. What was to die with this process dies. */
+export function removeScratch(): void {
+  if (folder === undefined) return;
+  process.off('exit', removeScratch);
+  rmSync(folder, { recursive: true, force: true });
+  shell?.stdin?.end();
+  folder = undefined;
 }
 
 /** From now on the process dies with this one. */
