@@ -11,6 +11,7 @@ import type { RunEvent } from '../../../src/run/ports.ts';
 import type { ChildExit, RunResult, StopReason } from '../../../src/run/run-result.ts';
 import { failuresLine, heldByLine, holderLine, roughly } from '../../../src/text/lines.ts';
 import { generous } from '../../servers/patience.ts';
+import { anyText } from '../any-text.ts';
 
 const record = {
   host: 'web1',
@@ -294,7 +295,7 @@ test('a command that cannot be started is named', () => {
 });
 
 test('every line is one line that acts on no terminal, whatever it quotes', () => {
-  const wild = fc.string({ unit: 'binary' });
+  const wild = anyText();
   const values = fc.oneof(
     wild,
     fc

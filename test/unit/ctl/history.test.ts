@@ -151,8 +151,8 @@ it.each(['wide', 'narrow'] as const)(
   },
 );
 
-describe('50,000 runs', () => {
-  const count = 50_000;
+describe('20,000 runs', () => {
+  const count = 20_000;
   const startMs = Date.parse('2026-11-01T00:00:00Z');
   const runs = Array.from({ length: count }, (_, index): PastRun => {
     const at = new Date(startMs + index * 10_000).toISOString();

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { ConfigError, fileError, UsageError } from '../../../src/text/errors.ts';
 import { oneLine, quoted, withoutPasswords } from '../../../src/text/foreign-text.ts';
+import { anyText } from '../any-text.ts';
 
 const oneVisibleLine = /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]*$/u;
 
@@ -16,7 +17,7 @@ test.each([
 
 it('is one visible line for any text', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
+    fc.property(anyText(), (text) => {
       expect(oneLine(text)).toMatch(oneVisibleLine);
       expect(quoted(text)).toMatch(oneVisibleLine);
     }),
