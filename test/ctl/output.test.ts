@@ -8,7 +8,7 @@ import { pathOf } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 const { masters } = useMasters(3);
-const count = 2_000;
+const count = 1_100;
 
 /** A line for bash, in which redlockctl is "$0" "$1". */
 function shell(line: string) {

@@ -31,8 +31,7 @@ export const kinds: Readonly<Record<Kind, string>> = {
   stopped: 'told to stop',
   lost: 'lost the lock',
   vanished: 'end unknown',
-  // Not "runs": of redlockctl acquire no process is left.
-  running: 'held now',
+  running: 'runs now',
   missed: 'did not run',
 };
 
