@@ -167,8 +167,11 @@ function describe(error: YAMLError, text: string): string {
   if (error.code === 'TAG_RESOLVE_FAILED')
     return 'not valid here: tags such as !name are not supported';
   if (error.code === 'MULTIPLE_DOCS') return 'not valid here: a second document (keep one)';
-  if (error.code === 'BLOCK_AS_IMPLICIT_KEY')
-    return "not valid YAML: a value with a colon (put it in quotes: 'redlock:')";
+  if (error.code === 'BLOCK_AS_IMPLICIT_KEY') {
+    return error.message.includes('sequence')
+      ? 'not valid YAML: a dash left of the dashes above it (put them in one column)'
+      : "not valid YAML: a value with a colon (put it in quotes: 'redlock:')";
+  }
   const why = harmlessCodes.test(error.code) ? `: ${error.message.split('\n')[0]}` : '';
   return `not valid YAML${why}`;
 }

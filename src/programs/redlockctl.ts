@@ -117,7 +117,7 @@ async function perform(
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
   const guard = { file: program.file, args: program.guardArgs };
   const settings = await readSettings(args.options, context).catch(async (error) => {
-    if (args.row.verb === 'doctor') await tellWhatLacks(guard, tell);
+    if (args.row.verb === 'doctor') await tellOfGuard(guard, tell);
     throw error;
   });
   // The daemon of hold has the settings of the program that has started it, which tells them.
@@ -191,10 +191,11 @@ async function whyNotKept(guard: GuardProgram): Promise<string | null> {
   return 'libc' in found ? whyNoGuard(guard) : found.obstacle;
 }
 
-/** So that doctor shows what an installation lacks before there are any masters. */
-async function tellWhatLacks(guard: GuardProgram, tell: Call['tell']): Promise<void> {
-  const why = await whyNotKept(guard);
-  if (why !== null) tell(`guard: ${why}`);
+/** So that doctor says whether an installation is complete before there are any masters. */
+async function tellOfGuard(guard: GuardProgram, tell: Call['tell']): Promise<void> {
+  const findings = await import('../ctl/doctor/findings.ts');
+  const { message } = findings.guard(await whyNotKept(guard));
+  tell(`guard: ${message}`);
 }
 
 function holderRecord(environment: NodeJS.ProcessEnv): HolderRecord {

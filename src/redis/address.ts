@@ -208,14 +208,19 @@ function parseHost(text: string, host: string): string {
     return inner;
   }
   if (!/^[\p{L}\p{N}_]([\p{L}\p{N}._-]*[\p{L}\p{N}_.])?$/u.test(host))
-    throw new AddressError(text, 'not a host name');
+    throw new AddressError(text, whyWrong(host, 'not a host name'));
   return host;
+}
+
+/** Why this part of an address is wrong. */
+function whyWrong(part: string, why: string): string {
+  return part.includes(';') ? 'has a semicolon (commas separate addresses)' : why;
 }
 
 function parsePort(text: string, port: string | undefined): number {
   if (port === undefined) return 6379;
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
-    throw new AddressError(text, 'not a port (1 to 65535)');
+    throw new AddressError(text, whyWrong(port, 'not a port (1 to 65535)'));
   }
   return Number(port);
 }

@@ -122,6 +122,17 @@ describe('without its optional package', () => {
   });
 });
 
+test('doctor says that a command can be guarded before there are any masters', async () => {
+  const env = { PATH: process.env.PATH ?? '', HOME: scratchFolder(), ...noConfiguration };
+  const ended = installed(['doctor'], env, 'redlockctl');
+  await expect(ended).rejects.toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(
+      /^redlockctl: guard: a command can be guarded on this machine\nredlockctl: masters: none /,
+    ),
+  });
+});
+
 test('doctor starts a guard, and says why a run could not', async () => {
   const guardFound = async () => {
     const env = environmentFor(masters);

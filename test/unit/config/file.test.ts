@@ -117,6 +117,7 @@ describe('refuses, with file, line and key', () => {
     ['local: true\nttl: &a 5s', '2: anchors and aliases are not supported'],
     ['ttl: &a 5s\nwait: *a', '1: anchors and aliases are not supported'],
     ['prefix: redlock:', "1: not valid YAML: a value with a colon (put it in quotes: 'redlock:')"],
+    ['masters:\n  - one\n - two', '3: not valid YAML: a dash left of the dashes above it (put'],
     ['- ttl', '1: not a mapping'],
     ['just words', '1: not a mapping'],
     ['42', '1: not a mapping'],

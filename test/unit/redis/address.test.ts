@@ -90,6 +90,8 @@ describe('refuses', () => {
     ['redis://h:65536', /not a port/],
     ['redis://h:99999', /not a port/],
     ['h:port', /not a port/],
+    ['h:6379;h:6380', /a semicolon \(commas separate addresses\)/],
+    ['redis://h;i', /a semicolon/],
     ['redis://h/notanumber', /not a database number/],
     ['redis://h/-1', /not a database number/],
     ['redis://h/1.5', /not a database number/],
