@@ -8,6 +8,7 @@ import { quoted } from '../text/foreign-text.ts';
 import {
   busyLine,
   failuresLine,
+  heldAround,
   holderLine,
   noQuorumLine,
   oneOf,
@@ -91,9 +92,8 @@ function notAcquiredLine(
 ): string | null {
   switch (acquisition.kind) {
     case 'nested': {
-      const why = 'held by an enclosing run, which cannot end while this one waits';
       const advice = 'choose another name, or --reentrant to run under its lock';
-      return busyLine(which, why, advice);
+      return busyLine(which, heldAround, advice);
     }
     case 'superseded':
       return supersededLine(which, acquisition.by);

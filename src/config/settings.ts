@@ -5,12 +5,12 @@
 import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Preemptible } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
-import { enclosingLeaseOf } from '../run/environment.ts';
 import type { HoldOn } from '../run/ports.ts';
 import { objectionTo } from '../run/preconditions.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
+import { enclosingLeaseOf } from '../text/held-locks.ts';
 import { renderDuration } from '../text/time.ts';
 import type { RunArguments } from './arguments.ts';
 import type { LayerName } from './layer.ts';

@@ -5,7 +5,8 @@ import { WaitNotice } from '../cli/wait-notice.ts';
 import { gaveUpAfter } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import { busyLine, noQuorumLine, waitedOn } from '../text/lines.ts';
+import { heldAroundOf } from '../text/held-locks.ts';
+import { busyLine, heldAround, noQuorumLine, waitedOn } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import type { LockState } from './lock-state.ts';
 import { describe, headlineOf, together } from './lock-text.ts';
@@ -41,8 +42,10 @@ export async function waitUntilFree(call: Call): Promise<number> {
     const code = codeOf[lock.state];
     if (code !== exitCode.unreachable) quorumSeenAt = clock.now();
     const leftMs = (waitMs ?? Number.POSITIVE_INFINITY) - waitedMs;
+    const isOurs = isOfEnclosingRun(lock, call.environment);
     const isOver =
       aborted.aborted ||
+      isOurs ||
       code === exitCode.ok ||
       code === exitCode.config ||
       leftMs <= 0 ||
@@ -52,7 +55,8 @@ export async function waitUntilFree(call: Call): Promise<number> {
       query.close();
       if (args.has('--json')) print(jsonLine({ waitedMs: Math.round(waitedMs), lock }));
       const gaveUpAfterMs = gaveUpAfter(settings, waitedMs);
-      if (code !== exitCode.ok && !aborted.aborted) tell(endLineOf(lock, gaveUpAfterMs));
+      if (isOurs) tell(busyLine(quoted(name), heldAround, null));
+      else if (code !== exitCode.ok && !aborted.aborted) tell(endLineOf(lock, gaveUpAfterMs));
       return code;
     }
     notice.update(
@@ -79,6 +83,14 @@ function whyOf(lock: LockState, nowMs: number): string {
   if (host === null || pid === null || user === null || since === null || label === null)
     return `held by ${describe(holder)}`;
   return `held by ${waitedOn({ host, pid, user, since, label }, nowMs)}`;
+}
+
+/** Then it is never free while this waits. */
+function isOfEnclosingRun({ name, holders }: LockState, environment: NodeJS.ProcessEnv): boolean {
+  const [holder] = holders;
+  if (holder === undefined) return false;
+  const shown = { token: holder.token, holderCount: holders.length };
+  return heldAroundOf(environment, [name])?.(shown) ?? false;
 }
 
 /** Why it was not free at the end. */

@@ -2,6 +2,7 @@
 // --report.
 
 import { type Onlooker, onlookersOf } from '../cli/onlookers.ts';
+import { OwnHold } from '../cli/own-hold.ts';
 import type { MastersSeen } from '../cli/report.ts';
 import type { Reporter } from '../cli/reporter.ts';
 import type { Settings } from '../config/settings.ts';
@@ -12,7 +13,6 @@ import type { RedisMaster } from '../redis/redis-master.ts';
 import { type ExitStatus, exitStatusOf } from '../run/outcome.ts';
 import type { Finished, RunEvent } from '../run/ports.ts';
 import { holderRecordOf } from './job-parts.ts';
-import { OwnHold } from './own-hold.ts';
 
 /** An address: it was not asked. */
 type SeenServer = RedisMaster | LockObserver | MasterAddress;

@@ -2,6 +2,7 @@
 // confirmed the deadlines; and what its attempts leave in the history. The simulator runs this too.
 
 import { acquire, type IdentifiedServer } from '../lock/acquire.ts';
+import { type Attempts, waitUnlessNested } from '../lock/nested-wait.ts';
 import type { Clock, Random } from '../lock/ports.ts';
 import type { Claim } from '../lock/types.ts';
 import {
@@ -12,8 +13,8 @@ import {
   type WaitParts,
   waitForLock,
 } from '../lock/wait.ts';
+import { heldAroundOf } from '../text/held-locks.ts';
 import type { HistoryLines } from './history-lines.ts';
-import { type Attempts, waitUnlessNested } from './nested-wait.ts';
 import { type ReportRun, type Reserves, type TimeLeft, timeLeftOf } from './ports.ts';
 import { RunError } from './preconditions.ts';
 import type { StopReason } from './run-result.ts';
@@ -111,5 +112,5 @@ export function waitForRun(
   const waitParts = hasHistory ? withLines : { ...parts, lineOf: () => null };
   const shared = { giveUpAfterMs, maxWaiters, aborted };
   const wait = (limits: Attempts) => waitForLock(waitParts, { ...shared, ...limits });
-  return waitUnlessNested(environment, names, wait, { waitMs, retries });
+  return waitUnlessNested(heldAroundOf(environment, names), wait, { waitMs, retries });
 }

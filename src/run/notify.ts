@@ -5,8 +5,8 @@
 
 import type { HolderRecord } from '../lock/value.ts';
 import { oneLine } from '../text/foreign-text.ts';
+import { encodedList } from '../text/held-locks.ts';
 import { holderText } from '../text/lines.ts';
-import { encodedList } from './environment.ts';
 import { folder } from './on-lost.ts';
 import { type Finished, type RunEvent, reasonOfLoss } from './ports.ts';
 import { startOwn } from './processes/own-children.ts';

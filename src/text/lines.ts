@@ -125,6 +125,9 @@ export function otherSlots(mode: string, slotCount: number | null): string | nul
   return `with --slots ${theirs.slotCount}, not ${slotCount}: use one number for all runs`;
 }
 
+/** Why a process that a run has started does not wait for the lock of this run. */
+export const heldAround = 'held by an enclosing run, which cannot end while this one waits';
+
 /** The line of exit status 75, held by someone else. `why`: what holds it; null: no advice. */
 export function busyLine(which: string, why: string, advice: string | null): string {
   return `busy: ${which}: ${why}${advice === null ? '' : ` (${advice})`}`;

@@ -347,6 +347,11 @@ test('a run below the process that holds its name is told that it waits for itse
     new RegExp(`warning: "own": redlockctl hold keeps it for pid ${process.pid}, .*release it`),
   );
   expect((await run(['-q', '-w', '1s', 'own', '--', 'true'])).stderr).toBe('');
+  const step = await startCtl(masters, ['acquire', '-w', '1s', 'own']).result;
+  expect([step.code, step.stderr.split(itself)]).toEqual([
+    75,
+    [expect.anything(), expect.anything()],
+  ]);
   await release('own', ours);
   const stranger = spawn('sleep', ['600']);
   const other = await held('own', '--while-pid', String(stranger.pid));

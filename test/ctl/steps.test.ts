@@ -7,6 +7,7 @@ import { environmentFor, locksOn, takeBy } from '../cli/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { interpreter, pathOf, runCli } from '../servers/run-cli.ts';
+import { shellLine } from '../servers/shell.ts';
 import { ctl, startCtl } from './rig.ts';
 
 let masters: TestMaster[] = [];
@@ -160,6 +161,44 @@ test('check needs no arguments inside a run, and a name and a token outside', as
   });
   expect(await ctl(masters, ['check'])).toMatchObject({ code: 64 });
   expect(await ctl(masters, ['extend', 'x'])).toMatchObject({ code: 64 });
+});
+
+describe('inside of two runs', () => {
+  const ctlLine = (...words: string[]) => shellLine(interpreter, pathOf('redlockctl'), ...words);
+  const within = (script: string) => {
+    const inner = [interpreter, pathOf('redlock-run'), 'inner', '-c', script];
+    return runCli(['outer', 'other', '--', ...inner], { env: environmentFor(masters) });
+  };
+
+  test('check asks for the lock of the run that holds the name', async () => {
+    const asked = ['outer', 'other', 'inner'].map((name) => ctlLine('check', name)).join(' && ');
+    const { code, stdout } = await within(asked);
+    expect([code, stdout.match(/^held: "\w+"/gm)]).toEqual([
+      0,
+      ['held: "outer"', 'held: "other"', 'held: "inner"'],
+    ]);
+    const unknown = await within(ctlLine('check', 'typo'));
+    expect(unknown).toMatchObject({ code: 64, stderr: expect.stringContaining('"typo": no run') });
+  });
+
+  test.each([['acquire'], ['acquire', '--shared'], ['hold'], ['hold', '--background'], ['wait']])(
+    '%s %s does not wait for itself',
+    async (...words) => {
+      const { code, stderr, stdout } = await within(ctlLine(...words, 'outer'));
+      expect([code, stdout, stderr]).toEqual([
+        75,
+        '',
+        expect.stringContaining('busy: "outer": held by an enclosing run, which cannot end'),
+      ]);
+    },
+  );
+
+  test('what a run holds no more is waited for', async () => {
+    const stale = { ...environmentFor(masters), REDLOCK_HELD: 'deploy' };
+    const { token } = await acquired('deploy', '--ttl', '2s');
+    const env = { ...stale, REDLOCK_HELD_LEASES: `${token.replace(/./g, 'x')}::2000` };
+    expect(await ctl(masters, ['wait', 'deploy'], { env })).toMatchObject({ code: 0 });
+  });
 });
 
 // The same of hold: hold.test.ts.

@@ -101,6 +101,7 @@ export class StepProgram {
     return {
       clock,
       random,
+      isHeldAround: null,
       report: () => {},
       masterTimeoutMs,
       newToken: () => this.#newToken(),

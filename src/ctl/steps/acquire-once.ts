@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { acquire, type IdentifiedServer } from '../../lock/acquire.ts';
+import { type Attempts, type IsHeldAround, waitUnlessNested } from '../../lock/nested-wait.ts';
 import type { Clock, Random, Report } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import type { Claim, Sharing } from '../../lock/types.ts';
@@ -22,6 +23,8 @@ export interface AcquireOnceParts {
   readonly holderRecord: () => HolderRecord;
   /** The id in the wait queue, made from a random one: it tells people which process waits. */
   readonly waiterIdOf: (random: string) => string;
+  /** null: no run around this process has the name of this lock. */
+  readonly isHeldAround: IsHeldAround | null;
 }
 
 export interface Wanted {
@@ -42,7 +45,7 @@ export async function acquireOnce(
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { redlock, clock, random, newToken, holderRecord, waiterIdOf } = parts;
-  const { servers, report } = parts;
+  const { servers, report, isHeldAround } = parts;
   const { name, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing } = wanted;
   const waiting = {
     redlock,
@@ -54,13 +57,14 @@ export async function acquireOnce(
     waiterId: waiterIdOf(newToken()),
     lineOf: () => null,
   };
-  const unbounded = { retries: null, maxWaiters: null };
+  const shared = { maxWaiters: null, giveUpAfterMs, aborted };
+  const wait = (attempts: Attempts) => waitForLock(waiting, { ...shared, ...attempts });
   const acquiring = {
     clock,
     report,
     servers,
     wait: (leftMs: number | null) =>
-      waitForLock(waiting, { ...unbounded, waitMs: leftMs, giveUpAfterMs, aborted }),
+      waitUnlessNested(isHeldAround, wait, { waitMs: leftMs, retries: null }),
     release: (claim: Claim) => redlock.release(claim, 0, null),
     ready: async () => null,
   };

@@ -3,6 +3,7 @@
 // the next `extend`.
 
 import { randomBytes } from 'node:crypto';
+import { OwnHold } from '../../cli/own-hold.ts';
 import { WaitNotice, waitStateOf } from '../../cli/wait-notice.ts';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
@@ -19,7 +20,8 @@ import { MastersWatch } from '../../redis/masters-watch.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
 import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
-import { busyLine, failuresLine, holderLine, noQuorumLine } from '../../text/lines.ts';
+import { heldAroundOf } from '../../text/held-locks.ts';
+import { busyLine, failuresLine, heldAround, holderLine, noQuorumLine } from '../../text/lines.ts';
 import { renderDuration } from '../../text/time.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
@@ -39,10 +41,15 @@ export async function openRedlock(
   call: Pick<Call, 'args' | 'settings' | 'clock' | 'holderRecord' | 'stderr' | 'environment'>,
   tell: (text: string) => void,
 ): Promise<OpenedRedlock> {
-  const { settings, clock, holderRecord } = call;
+  const { args, settings, clock, holderRecord } = call;
   const addresses = await addressesOf(settings);
-  const watch = new MastersWatch(settings, holderRecord().host, addresses.length, clock);
+  const { host } = holderRecord();
+  const watch = new MastersWatch(settings, host, addresses.length, clock);
   const notice = noticeOf(call, tell);
+  const ownHold = new OwnHold([args.operands[0] ?? ''], host, (line) => {
+    notice.interrupt();
+    tell(`warning: ${line}`);
+  });
   const report = (event: LockEvent) => {
     if (event.kind === 'masters-differ') {
       notice.interrupt();
@@ -51,6 +58,7 @@ export async function openRedlock(
     const isWait = event.kind === 'waiting' || event.kind === 'no-quorum';
     if (isWait && settings.waitMs !== 0) notice.update(waitStateOf(event, null), event.waitedMs);
     if (event.kind === 'acquired') notice.end();
+    ownHold.see(event);
     watch.see(event, report);
   };
   const { masters, ...opened } = openOn(addresses, settings, clock, watch.ownList);
@@ -120,6 +128,7 @@ export function partsOf(
   const newToken = () => randomBytes(20).toString('base64url');
   return {
     clock: call.clock,
+    isHeldAround: heldAroundOf(call.environment, [call.args.operands[0] ?? '']),
     random: Math.random,
     newToken,
     holderRecord: () => holderOf(call, label),
@@ -188,6 +197,9 @@ export function failed(
   switch (acquisition.kind) {
     case 'busy':
       tell(busyLine(quoted(name), blockerOf(acquisition), 'wait with -w'));
+      return settings.conflictExitCode;
+    case 'nested':
+      tell(busyLine(quoted(name), heldAround, 'choose another name'));
       return settings.conflictExitCode;
     case 'aborted':
       return settings.conflictExitCode;

@@ -6,6 +6,7 @@
 import type { Clock } from '../../lock/ports.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
+import { enclosingLeaseOf } from '../../text/held-locks.ts';
 import { roughly } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import { checkPast, isAboutPast } from '../history/check-past.ts';
@@ -35,15 +36,25 @@ export async function release(call: Call): Promise<number> {
 
 export async function check(call: Call): Promise<number> {
   if (isAboutPast(call)) return checkPast(call);
-  const { args, environment, settings, clock } = call;
-  const name = args.operands[0] ?? environment.REDLOCK_NAME;
-  const token = args.textOf('--token') ?? environment.REDLOCK_TOKEN;
-  if (!name || !token) {
-    throw new UsageError(
-      'check: no lock to ask for (call it inside a run of redlock-run, or give NAME and --token)',
-    );
-  }
-  return tellOf(call, { name, token }, await look({ name, token }, accessTo(settings, clock)));
+  const { settings, clock } = call;
+  const handle = checkedOf(call);
+  return tellOf(call, handle, await look(handle, accessTo(settings, clock)));
+}
+
+/** The lock that is asked for: of the token, or of a run around this process. */
+function checkedOf({ args, environment }: Call): LockHandle {
+  const [named] = args.operands;
+  const { REDLOCK_NAME, REDLOCK_HELD } = environment;
+  const name = named ?? REDLOCK_NAME;
+  const ofRun = named === undefined || named === REDLOCK_NAME || !REDLOCK_HELD;
+  const inherited = () =>
+    ofRun ? environment.REDLOCK_TOKEN : enclosingLeaseOf(environment, [named])?.token;
+  const token = args.textOf('--token') ?? inherited();
+  if (name && token) return { name, token };
+  const which = ofRun ? 'no lock to ask for' : `${quoted(name ?? '')}: no run around this holds it`;
+  throw new UsageError(
+    `check: ${which} (call it inside a run of redlock-run, or give NAME and --token)`,
+  );
 }
 
 function accessTo(settings: CtlSettings, clock: Clock): Access {

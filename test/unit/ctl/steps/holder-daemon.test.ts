@@ -30,6 +30,7 @@ function held(clock: HandClock, redlock: object, terms: object) {
     newToken: () => 'token',
     holderRecord: () => ({ host: 'desk', pid: 7, user: 'ann', since: '', label: '' }),
     waiterIdOf: (id: string) => id,
+    isHeldAround: null,
     listen: null,
     masterTimeoutMs: 100,
   };

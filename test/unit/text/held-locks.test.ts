@@ -1,7 +1,8 @@
 // Whether an enclosing run holds the lock, by the environment.
 
 import { expect, test } from 'vitest';
-import { isHeldAround } from '../../../src/run/environment.ts';
+import { parseValue } from '../../../src/lock/value.ts';
+import { heldAroundOf } from '../../../src/text/held-locks.ts';
 
 const around = { REDLOCK_HELD: 'outer,a%2Cb', REDLOCK_HELD_LEASES: 'T1:7:30000,T2::30000' };
 const record = JSON.stringify({ host: 'h', pid: 1, user: 'u', since: 's', label: 'l' });
@@ -18,5 +19,6 @@ test.each<[string, NodeJS.ProcessEnv, string[], string, number, boolean]>([
   ['one of several holders', around, ['outer'], `T9 ${record}`, 2, true],
   ['a list without tokens', { REDLOCK_HELD: 'outer' }, ['outer'], `T9 ${record}`, 1, true],
 ])('%s', (_, environment, names, holder, holderCount, expected) => {
-  expect(isHeldAround(environment, names, { holder, holderCount })).toBe(expected);
+  const { token } = parseValue(holder);
+  expect(heldAroundOf(environment, names)?.({ token, holderCount }) ?? false).toBe(expected);
 });

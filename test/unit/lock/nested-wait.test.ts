@@ -1,8 +1,9 @@
 // A run inside of another one waits, unless the lock is held by a run around it.
 
 import { expect, test } from 'vitest';
+import { type Attempts, waitUnlessNested } from '../../../src/lock/nested-wait.ts';
 import type { Acquisition } from '../../../src/lock/wait.ts';
-import { type Attempts, waitUnlessNested } from '../../../src/run/nested-wait.ts';
+import { heldAroundOf } from '../../../src/text/held-locks.ts';
 
 const record = JSON.stringify({ host: 'h', pid: 1, user: 'u', since: 's', label: 'l' });
 const busyBy = (token: string) =>
@@ -29,6 +30,6 @@ test.each<[string, NodeJS.ProcessEnv, Attempts, Acquisition[], string, Attempts[
     seen.push(attempts);
     return answers[seen.length - 1] as Acquisition;
   };
-  const { kind } = await waitUnlessNested(environment, ['a'], wait, limits);
+  const { kind } = await waitUnlessNested(heldAroundOf(environment, ['a']), wait, limits);
   expect([kind, seen]).toEqual([expected, asked]);
 });

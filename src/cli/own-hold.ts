@@ -1,12 +1,12 @@
-// A script that holds a lock by redlockctl hold, and runs redlock-run with the same name, waits for
+// A script that holds a lock by redlockctl hold, and acquires the same name again, waits for
 // itself: the lock is released when the script ends. The wait is not refused, since another process
 // may release the lock; it is told at once.
 
-import type { Onlooker } from '../cli/onlookers.ts';
 import { parseValue } from '../lock/value.ts';
 import type { RunEvent } from '../run/ports.ts';
 import { processEntry } from '../run/processes/process-table.ts';
 import { whichOf } from '../text/lines.ts';
+import type { Onlooker } from './onlookers.ts';
 
 /** More than the shells and make programs around any run. */
 const mostAncestors = 64;
@@ -42,7 +42,7 @@ function lineOf(names: readonly string[], value: string, ourHost: string): strin
   const { record } = parseValue(value);
   if (record?.forPid === undefined || record.host !== ourHost) return null;
   if (!isAncestor(record.forPid)) return null;
-  const why = `redlockctl hold keeps it for pid ${record.forPid}, which this run is part of`;
+  const why = `redlockctl hold keeps it for pid ${record.forPid}, of which this is a part`;
   const advice = 'redlockctl release it, or do not hold it';
   return `${whichOf(names)}: ${why}: it waits for itself (${advice})`;
 }

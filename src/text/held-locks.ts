@@ -1,0 +1,91 @@
+// REDLOCK_HELD and REDLOCK_HELD_LEASES: the locks of the runs around a process, in its environment.
+// REDLOCK_HELD is for people and scripts; REDLOCK_HELD_LEASES has tokens, fencing numbers and ttls
+// of the same locks in the same order. *Note:* the environment proves nothing, since it outlives
+// the run that wrote it. Code that relies on it must ask the masters.
+
+import type { IsHeldAround } from '../lock/nested-wait.ts';
+import type { EnclosingLease, Lease } from '../lock/types.ts';
+
+/** The names of REDLOCK_HELD, outermost first. */
+function heldNames(environment: NodeJS.ProcessEnv): string[] {
+  return listIn(environment.REDLOCK_HELD).map(decoded);
+}
+
+/** The lock under all of these names that one enclosing run has acquired; null: none has. */
+export function enclosingLeaseOf(
+  environment: NodeJS.ProcessEnv,
+  names: readonly string[],
+): EnclosingLease | null {
+  const held = heldNames(environment);
+  const leases = listIn(environment.REDLOCK_HELD_LEASES);
+  const entries = new Set(
+    names.map((name) => (held.includes(name) ? (leases[held.indexOf(name)] ?? '') : null)),
+  );
+  const [entry] = entries;
+  if (entries.size !== 1 || entry === null) return null;
+  const [, token = '', fence = '', ttlMs = ''] =
+    /^([\w-]+):(\d*):(\d{1,8})$/.exec(entry ?? '') ?? [];
+  return { names, token, fence: fence === '' ? null : Number(fence), ttlMs: Number(ttlMs) };
+}
+
+/**
+ * Tells whether an enclosing run holds the lock for which an attempt was refused, so that waiting
+ * for it would never end; null: no run around this process has one of these names. The names alone
+ * prove nothing: a daemon may have inherited the list of a run that is over. So the tokens are
+ * compared; but where there are several holders, of which a refusal shows only one, or the list has
+ * no tokens, the names must do.
+ */
+export function heldAroundOf(
+  environment: NodeJS.ProcessEnv,
+  names: readonly string[],
+): IsHeldAround | null {
+  const leases = listIn(environment.REDLOCK_HELD_LEASES);
+  const tokens = heldNames(environment).flatMap((name, index) =>
+    names.includes(name) ? [leases[index]?.split(':')[0] ?? ''] : [],
+  );
+  if (tokens.length === 0) return null;
+  return ({ token, holderCount }) =>
+    holderCount > 1 || tokens.includes('') || (token !== null && tokens.includes(token));
+}
+
+/** The two variables for a command under this lease, which is the innermost one. */
+export function heldVariables(
+  environment: NodeJS.ProcessEnv,
+  { claim, fence }: Lease,
+): NodeJS.ProcessEnv {
+  const leases = listIn(environment.REDLOCK_HELD_LEASES);
+  const ours = encodedList(claim.resources);
+  const all = listIn(environment.REDLOCK_HELD).map((name, index) => ({
+    name,
+    lease: leases[index] ?? '',
+  }));
+  const lease = `${claim.token}:${fence ?? ''}:${claim.ttlMs}`;
+  const held = [
+    ...all.filter(({ name }) => !ours.includes(name)),
+    ...ours.map((name) => ({ name, lease })),
+  ];
+  return {
+    REDLOCK_HELD: held.map(({ name }) => name).join(','),
+    REDLOCK_HELD_LEASES: held.map((one) => one.lease).join(','),
+  };
+}
+
+function listIn(text = ''): string[] {
+  return text === '' ? [] : text.split(',');
+}
+
+/**
+ * Percent-encodes what would break a list: commas, percent signs, white space and control
+ * characters.
+ */
+export function encodedList(names: readonly string[]): string[] {
+  return names.map((name) => name.replace(/[%,\s\p{Cc}]/gu, encodeURIComponent));
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
