@@ -33,7 +33,9 @@ export function checkReportPath(report: string | null, cwd: string): string | nu
   try {
     accessSync(written, constants.W_OK);
   } catch (error) {
-    throw fault(written, error, 'name a file that can be written');
+    // The path of a descriptor, as /dev/stdout leads to, would tell people nothing.
+    const shown = target.kind === 'appended' ? report : written;
+    throw fault(shown, error, 'name a file that can be written');
   }
   return path;
 }

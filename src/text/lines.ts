@@ -117,12 +117,16 @@ export function modeLine(mode: string): string {
 
 /**
  * What a lock on another number of slots than ours tells; null: it is not held so. `slotCount`: the
- * number that we ask for; null: none.
+ * number that we ask for; null: none, and then the lock is exclusive or shared.
  */
 export function otherSlots(mode: string, slotCount: number | null): string | null {
   const theirs = sharingIn(mode, 0);
-  if (theirs.kind !== 'slots' || slotCount === null || theirs.slotCount === slotCount) return null;
-  return `with --slots ${theirs.slotCount}, not ${slotCount}: use one number for all runs`;
+  if (theirs.kind !== 'slots' || theirs.slotCount === slotCount) return null;
+  const ours =
+    slotCount === null
+      ? 'this one without: use one form of lock'
+      : `not ${slotCount}: use one number`;
+  return `with --slots ${theirs.slotCount}, ${ours} for all runs`;
 }
 
 /** Why a process that a run has started does not wait for the lock of this run. */

@@ -81,6 +81,13 @@ test('slots: N at a time, and the next one when one ends', async () => {
   expect(
     await outcomes(['-n', '--slots', '2', 'form'], ['-n', '--slots', '3', 'form'], ['-n', 'form']),
   ).toEqual([75, 75, 75]);
+  for (const flags of [['-n'], ['-n', '-s']]) {
+    const { code, stderr } = await run([...flags, 'form', '--', 'true']);
+    expect([code, stderr]).toEqual([
+      75,
+      expect.stringContaining(' (with --slots 2, this one with'),
+    ]);
+  }
   const next = start(['-v', '--slots', '2', 'form', '--', 'true']);
   await next.says('stderr', /waiting 0s for "form": .*held on slots, 2 in all/);
   await end(holders[0] as CliRun);

@@ -21,6 +21,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { generous } from '../servers/patience.ts';
+import { readableProgram } from '../servers/readable-copy.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import {
   environmentFor,
@@ -400,4 +401,18 @@ test('--log-format json: each line is an object with time, kind, name and messag
     message: expect.stringMatching(/^busy: "held": held by/),
   });
   expect(others).toEqual([]);
+});
+
+test('an open file that it may not open anew is named as the user wrote it', async () => {
+  const out = join(mkdtempSync(join(scratchFolder(), 'open-')), 'out');
+  const user = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+  const script = 'exec > "$0"; chmod 0 "$0"; exec "$@"';
+  // Root may write to every file, so root runs this as another user.
+  const through = ['sh', '-c', script, out, ...(process.getuid?.() === 0 ? user : [])];
+  const args = ['--report', '/dev/stdout', 'a', '--', 'true'];
+  expect(await run(args, { through, path: readableProgram() })).toMatchObject({
+    code: 74,
+    stderr:
+      'redlock-run: --report: "/dev/stdout": permission denied (name a file that can be written)\n',
+  });
 });

@@ -116,6 +116,25 @@ describe('every run once', () => {
   });
 });
 
+test('of a name of which nothing is known it says to check the name', async () => {
+  const saidOf = async (...args: string[]) => (await ask(...args)).stderr;
+  expect(await saidOf('typo')).toBe('redlockctl: no runs (check the name)\n');
+  expect(await saidOf()).toBe('redlockctl: no runs\n');
+  await masters[0]?.command('set', 'redlock:foreign', 'x');
+  expect(await saidOf('foreign')).toBe('redlockctl: no runs\n');
+  await took(masters, 'a', '2026-11-21T02:00:00Z', runOf());
+  expect(await saidOf('a', '--since', '1s')).toBe('redlockctl: no runs\n');
+  expect((await ctl(masters, ['freeze', 'b', '--note', 'why'])).code).toBe(0);
+  expect(await saidOf('b')).toBe('redlockctl: no runs\n');
+});
+
+test('a lock of redlockctl acquire is held, and no process runs; it leaves no line', async () => {
+  const { stdout } = await ctl(masters, ['acquire', 'a', '--ttl', '1m']);
+  expect((await ask('a')).text).toMatch(/ redlockctl .* held now$/m);
+  expect((await ctl(masters, ['release', 'a', '--token', stdout.trim()])).code).toBe(0);
+  expect((await ask('a')).json.runs).toEqual([]);
+});
+
 test('without a quorum it does not say that there were no runs', async () => {
   const nowhere = { REDLOCK_MASTERS: 'unix:///nowhere/1,unix:///nowhere/2,unix:///nowhere/3' };
   const { code, stdout, stderr } = await ctl(masters, ['history', 'a'], { env: nowhere });
@@ -182,7 +201,7 @@ test('the running one is the last; a lock kept after its run has none', async ()
   expect(json.runs).toMatchObject([
     { outcome: 'running', endedAt: null, acquiredAt: record.since, host: 'web1' },
   ]);
-  expect(text).toMatch(/ runs now$/m);
+  expect(text).toMatch(/ held now$/m);
   expect(text).toContain('ops@web1 4711 deploy.sh');
 });
 

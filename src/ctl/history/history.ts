@@ -43,16 +43,13 @@ export async function history({
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const written = await writtenNames(query, name, sinceMs === null ? null : nowMs - sinceMs);
-  const {
-    runs: all,
-    acts: allActs,
-    locks,
-  } = await pastOf(
+  const past = await pastOf(
     query,
     { written, present: name === null ? await query.heldNames('*') : [name] },
     sinceMs === null && name === null ? usualRuns : allLines,
     nowMs,
   );
+  const { runs: all, acts: allActs, locks } = past;
   const runs =
     sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
   // Of the same time as the runs.
@@ -64,7 +61,7 @@ export async function history({
   const { noQuorumLine } = query;
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
   const leftOut = sinceMs === null ? all.length - runs.length : 0;
-  const summary = summaryOf(runs, leftOut, isPart);
+  const summary = summaryOf(runs, leftOut, isPart) + adviceOn(name, past);
   const standing = new Set(locks.flatMap(({ freeze }) => freeze?.token ?? []));
   const shown = { runs, acts, standing, name, nowMs };
   const files: (readonly [string, () => string])[] = [
@@ -167,4 +164,10 @@ function summaryOf(runs: readonly PastRun[], leftOut: number, isPart: boolean): 
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
   const older = isPart ? `${leftOut} and more` : leftOut;
   return `${count}${missed}${leftOut > 0 ? `; ${older} older left out (say --since)` : ''}`;
+}
+
+/** A name of which nothing is known may be misspelt. */
+function adviceOn(name: string | null, { runs, acts, locks }: Past): string {
+  const isKnown = runs.length + acts.length > 0 || locks.some(({ holders }) => holders.length > 0);
+  return name === null || isKnown ? '' : ' (check the name)';
 }

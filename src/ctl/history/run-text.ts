@@ -31,7 +31,8 @@ export const kinds: Readonly<Record<Kind, string>> = {
   stopped: 'told to stop',
   lost: 'lost the lock',
   vanished: 'end unknown',
-  running: 'runs now',
+  // Not "runs": of redlockctl acquire no process is left.
+  running: 'held now',
   missed: 'did not run',
 };
 

@@ -166,9 +166,14 @@ test.each(events)('$kind', (event, line) => {
   expect(eventLine(['job'], event)).toBe(line);
 });
 
-const lineOf = (cause: StopReason, childExit: ChildExit | null = null, isKilled = false) =>
+const lineOf = (
+  cause: StopReason,
+  childExit: ChildExit | null = null,
+  isKilled = false,
+  slotCount: number | null = 3,
+) =>
   endingLine(
-    { names: ['job'], command: ['cmd'], waitMs: null, slotCount: 3 },
+    { names: ['job'], command: ['cmd'], waitMs: null, slotCount },
     {
       result: { cause, childExit, isKilled } satisfies RunResult,
       waitMs: 0,
@@ -291,6 +296,14 @@ test('a command that cannot be started is named', () => {
     );
   expect(commandLine({ kind: 'not-executable', message: 'permission denied' }, '/etc')).toBe(
     'command: "/etc": cannot be executed: permission denied (check its permissions)',
+  );
+});
+
+test('busy on slots, where the run asked for none', () => {
+  const busy = { kind: 'busy', holder: 'slots 2', holderCount: 1, freeInMs: 500 } as const;
+  expect(lineOf(refused(busy), null, false, null)).toBe(
+    'busy: "job": held on slots, 2 in all; lease ends in 500ms unless extended ' +
+      '(with --slots 2, this one without: use one form of lock for all runs)',
   );
 });
 

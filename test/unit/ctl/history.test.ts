@@ -78,7 +78,7 @@ it.each([
     'stopped',
     'released: the process that it was held for had ended',
   ],
-  [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],
+  [{ outcome: 'running', endedAt: null }, 'running', 'held now'],
   [
     { outcome: 'busy', heldMs: null, blocker, note: 'v 4' },
     'missed',
