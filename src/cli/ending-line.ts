@@ -1,18 +1,17 @@
 // The end of a run as a line for people: `what: which: why (what to do)`. Pure.
 
-import { parseFreeze } from '../lock/freeze.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { Finished } from '../run/ports.ts';
 import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/run-result.ts';
 import { quoted } from '../text/foreign-text.ts';
 import {
+  busyAdvice,
   busyLine,
   failuresLine,
   heldAround,
   holderLine,
   noQuorumLine,
   oneOf,
-  otherSlots,
   personLine,
   roughly,
   supersededLine,
@@ -109,9 +108,7 @@ function notAcquiredLine(
         const queue = `${queuedCount} waiting already; ${held}`;
         return busyLine(whichOne, queue, 'try later, or raise --max-waiters');
       }
-      const longer = waitMs === 0 ? 'wait with -w' : 'wait longer with -w';
-      const wait = otherSlots(holder, slotCount) ?? longer;
-      return busyLine(whichOne, held, parseFreeze(holder) ? 'redlockctl thaw ends it' : wait);
+      return busyLine(whichOne, held, busyAdvice(holder, slotCount, waitMs));
     }
     case 'unreachable': {
       const failures = failuresLine(acquisition.failures);

@@ -6,7 +6,7 @@ import { ownershipOf } from '../../src/ctl/steps/ownership.ts';
 import { environmentFor, locksOn, takeBy } from '../cli/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { interpreter, pathOf, runCli } from '../servers/run-cli.ts';
+import { interpreter, pathOf, runCli, startCli } from '../servers/run-cli.ts';
 import { shellLine } from '../servers/shell.ts';
 import { ctl, startCtl } from './rig.ts';
 
@@ -161,6 +161,23 @@ test('check needs no arguments inside a run, and a name and a token outside', as
   });
   expect(await ctl(masters, ['check'])).toMatchObject({ code: 64 });
   expect(await ctl(masters, ['extend', 'x'])).toMatchObject({ code: 64 });
+});
+
+test('what is refused is told what would help, as by redlock-run', async () => {
+  const refusal = async (name: string, ...flags: string[]) =>
+    (await ctl(masters, ['acquire', name, ...flags])).stderr;
+  await acquired('deploy');
+  expect(await refusal('deploy', '-n')).toMatch(/ \(wait with -w\)\n$/);
+  expect(await refusal('deploy', '-w', '100ms')).toMatch(/ \(wait longer with -w\)\n$/);
+  const job = startCli(['--slots', '2', 'farm', '--', 'sleep', '60'], {
+    env: environmentFor(masters),
+  });
+  await eventually('held', async () => /slots/.test(await refusal('farm', '-n')));
+  expect(await refusal('farm', '-n')).toContain('(with --slots 2, this one without: use one form');
+  job.child.kill();
+  await job.result;
+  await ctl(masters, ['freeze', 'cold', '--note', 'db']);
+  expect(await refusal('cold', '-n')).toContain('(redlockctl thaw ends it)');
 });
 
 describe('inside of two runs', () => {

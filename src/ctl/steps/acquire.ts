@@ -21,7 +21,14 @@ import { RedisMaster } from '../../redis/redis-master.ts';
 import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { heldAroundOf } from '../../text/held-locks.ts';
-import { busyLine, failuresLine, heldAround, holderLine, noQuorumLine } from '../../text/lines.ts';
+import {
+  busyAdvice,
+  busyLine,
+  failuresLine,
+  heldAround,
+  holderLine,
+  noQuorumLine,
+} from '../../text/lines.ts';
 import { renderDuration } from '../../text/time.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
@@ -196,7 +203,13 @@ export function failed(
 ): number {
   switch (acquisition.kind) {
     case 'busy':
-      tell(busyLine(quoted(name), blockerOf(acquisition), 'wait with -w'));
+      tell(
+        busyLine(
+          quoted(name),
+          blockerOf(acquisition),
+          busyAdvice(acquisition.holder, null, settings.waitMs),
+        ),
+      );
       return settings.conflictExitCode;
     case 'nested':
       tell(busyLine(quoted(name), heldAround, 'choose another name'));
