@@ -150,7 +150,7 @@ export async function earOf(server: Server, claim: Claim) {
 }
 
 export async function untilCalled(server: Server, count: () => number): Promise<void> {
-  for (let tryCount = 0; count() === 0 && tryCount < 60; tryCount += 1) await server.pass(50);
+  for (let tryCount = 0; count() === 0 && tryCount < 600; tryCount += 1) await server.pass(50);
   expect(count()).toBeGreaterThan(0);
 }
 

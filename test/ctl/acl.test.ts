@@ -129,8 +129,8 @@ test('history: redlock-run writes, redlockctl reads, or says that a right is mis
 });
 
 test('a nested run under the enclosing lock, and redlockctl hold, under their rules', async () => {
-  const inner = [interpreter, program, '--reentrant', 'job', '--', 'sleep', '1'];
-  expect(await run(['--ttl', '2s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({
+  const inner = [interpreter, program, '--reentrant', 'job', '--', 'sleep', '2.2'];
+  expect(await run(['--ttl', '6s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({
     code: 0,
     stderr: '',
   });

@@ -21,10 +21,12 @@ const tokenOf = (value: string) => value.split(' ')[0] ?? '';
 const values = () => Promise.all(masters.map((master) => master.get(key)));
 
 test('the run of a broken lock is stopped by its own redlock-run, and exits 79', async () => {
-  const run = rig.start(['--ttl', '2s', 'deploy', '--', 'sleep', '60']);
+  const run = rig.start(['--ttl', '6s', 'deploy', '--', 'sh', '-c', 'echo ready; exec sleep 60']);
+  // A lock that was acquired may be released and acquired again before its command begins.
+  await run.says('stdout', /ready/);
   await expect.poll(() => countOf(masters, 'deploy')).toBe(3);
   const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
-  expect(stderr).toMatch(/"deploy": held by .*, sleep, since /);
+  expect(stderr).toMatch(/"deploy": held by .*, sh, since /);
   expect(stdout).toMatch(
     /^broken: "deploy": removed on 3 of 3 masters; its holder, if alive, stops at once/,
   );

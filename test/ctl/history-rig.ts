@@ -5,7 +5,8 @@ import { afterAll } from 'vitest';
 import { type Blocker, type RunLine, renderRun } from '../../src/lock/history.ts';
 import type { TestMaster } from '../servers/masters.ts';
 
-export const utc = { env: { TZ: 'UTC' } };
+/** The masters may be busy: no test of the history is about one that is silent. */
+export const utc = { env: { TZ: 'UTC', REDLOCK_MASTER_TIMEOUT: '8s' } };
 const { TZ } = process.env;
 process.env.TZ = 'UTC'; // For calls in this process.
 afterAll(() => {

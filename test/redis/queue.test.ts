@@ -66,7 +66,7 @@ const keysLeft = async () =>
     .flat()
     .filter((key) => !/:(fence|history)$/.test(key));
 
-test('twenty waiters are served in their order, each within a poll; nothing is left', async () => {
+test('twenty waiters are served in their order, by wake-ups and not by polls; nothing is left', async () => {
   const holder = await hold();
   const served: number[] = [];
   const gapsMs: number[] = [];
@@ -88,7 +88,9 @@ test('twenty waiters are served in their order, each within a poll; nothing is l
   await holder.rig.redlock.release(holder.lease.claim, 0, null);
   await Promise.all(waiters);
   expect(served).toEqual(Array.from({ length: 20 }, (_, index) => index));
-  expect(gapsMs.filter((ms) => ms > 900)).toEqual([]);
+  // By polls alone the usual gap would be half a second; a busy machine adds to a few of them.
+  const usualMs = gapsMs.sort((one, other) => one - other)[gapsMs.length / 2] ?? 0;
+  expect(usualMs).toBeLessThan(250);
   expect(await keysLeft()).toEqual([]);
 });
 
