@@ -169,10 +169,10 @@ test('what is refused is told what would help, as by redlock-run', async () => {
   await acquired('deploy');
   expect(await refusal('deploy', '-n')).toMatch(/ \(wait with -w\)\n$/);
   expect(await refusal('deploy', '-w', '100ms')).toMatch(/ \(wait longer with -w\)\n$/);
-  const job = startCli(['--slots', '2', 'farm', '--', 'sleep', '60'], {
-    env: environmentFor(masters),
-  });
-  await eventually('held', async () => /slots/.test(await refusal('farm', '-n')));
+  const command = ['sh', '-c', 'echo ready; exec sleep 60'];
+  const env = environmentFor(masters);
+  const job = startCli(['--slots', '2', 'farm', '--', ...command], { env });
+  await job.says('stdout', /ready/);
   expect(await refusal('farm', '-n')).toContain('(with --slots 2, this one without: use one form');
   job.child.kill();
   await job.result;
