@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ctl } from '../ctl/rig.ts';
+import { shellLine } from '../servers/shell.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import {
   type CliRun,
@@ -116,13 +117,13 @@ test('slots: each command has the number of its own, as the masters have it', as
 test('slots: the number in the report and in a nested run; one is 1, none is empty', async () => {
   const file = join(mkdtempSync(join(scratchFolder(), 'slot-')), 'report.json');
   const slot = 'echo "slot $REDLOCK_SLOT."';
-  const nested = `${interpreter} ${program} --reentrant form -c '${slot}'`;
+  const nested = shellLine(interpreter, program, '--reentrant', 'form', '-c', slot);
   const two = await run(['--slots', '2', '--report', file, 'form', '-c', `${slot}; ${nested}`]);
   const report = JSON.parse(readFileSync(file, 'utf8'));
   expect([1, 2]).toContain(report.slot);
   expect(two.stdout).toBe(`slot ${report.slot}.\n`.repeat(2));
   expect((await run(['--slots', '1', 'form', '-c', slot])).stdout).toBe('slot 1.\n');
-  const within = `${interpreter} ${program} other -c '${slot}'`;
+  const within = shellLine(interpreter, program, 'other', '-c', slot);
   expect((await run(['--slots', '2', 'form', '-c', within])).stdout).toBe('slot .\n');
   expect((await run(['-s', 'form', '-c', slot])).stdout).toBe('slot .\n');
 });

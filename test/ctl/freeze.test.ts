@@ -88,7 +88,7 @@ describe('frozen', () => {
     const status = await answerOf(masters, ['status', 'deploy']);
     expect(status.code).toBe(75);
     expect(status.text.split('\n')[0]).toMatch(
-      /^"deploy": frozen by \S+ since \S+: .*; for another (1h|59m\S*) at most; on 3 of 3 masters$/,
+      /^"deploy": frozen by .+ since \S+: .*; for another (1h|59m\S*) at most; on 3 of 3 masters$/,
     );
     expect(status.json.locks[0]).toMatchObject({
       state: 'frozen',
