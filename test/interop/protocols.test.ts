@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { type CliRun, runCli, startCli } from '../servers/run-cli.ts';
+import { shellLine } from '../servers/shell.ts';
 import { RespClient } from './clients/resp.ts';
 import { SetNxPxLock } from './clients/set-nx-px.ts';
 import { SetnxLock } from './clients/setnx.ts';
@@ -294,7 +295,7 @@ describe.each(units)('%s, shown, broken and kept', (protocol, unitMs) => {
   });
 
   test('--hold-at-least, --reentrant, and both ends in the history', async () => {
-    const program = `${process.execPath} ${process.cwd()}/bin/redlock-run.js`;
+    const program = shellLine(process.execPath, `${process.cwd()}/bin/redlock-run.js`);
     const inner = `exec ${program} --reentrant job -- echo "inside, fence '$REDLOCK_FENCE'"`;
     const result = await runCli(['--hold-at-least', '4s', 'job', '-c', inner], { env: env() });
     expect(result).toMatchObject({ code: 0, stdout: "inside, fence ''\n", stderr: '' });

@@ -66,7 +66,7 @@ const keysLeft = async () =>
     .flat()
     .filter((key) => !/:(fence|history)$/.test(key));
 
-test('twenty waiters are served in their order, by wake-ups and not by polls; nothing is left', async () => {
+test('twenty waiters are served in their order and by wake-ups; nothing is left', async () => {
   const holder = await hold();
   const served: number[] = [];
   const gapsMs: number[] = [];
