@@ -198,10 +198,10 @@ describe('inside of two runs', () => {
     expect(unknown).toMatchObject({ code: 64, stderr: expect.stringContaining('"typo": no run') });
   });
 
-  test.each([['acquire'], ['acquire', '--shared'], ['hold'], ['hold', '--background'], ['wait']])(
-    '%s %s does not wait for itself',
-    async (...words) => {
-      const { code, stderr, stdout } = await within(ctlLine(...words, 'outer'));
+  test.each(['acquire', 'acquire --shared', 'hold', 'hold --background', 'wait'])(
+    '%s does not wait for itself',
+    async (verb) => {
+      const { code, stderr, stdout } = await within(ctlLine(...verb.split(' '), 'outer'));
       expect([code, stdout, stderr]).toEqual([
         75,
         '',

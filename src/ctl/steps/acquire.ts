@@ -48,12 +48,12 @@ export async function openRedlock(
   call: Pick<Call, 'args' | 'settings' | 'clock' | 'holderRecord' | 'stderr' | 'environment'>,
   tell: (text: string) => void,
 ): Promise<OpenedRedlock> {
-  const { args, settings, clock, holderRecord } = call;
+  const { settings, clock, holderRecord } = call;
   const addresses = await addressesOf(settings);
   const { host } = holderRecord();
   const watch = new MastersWatch(settings, host, addresses.length, clock);
   const notice = noticeOf(call, tell);
-  const ownHold = new OwnHold([args.operands[0] ?? ''], host, (line) => {
+  const ownHold = new OwnHold([nameOf(call)], host, (line) => {
     notice.interrupt();
     tell(`warning: ${line}`);
   });
@@ -74,16 +74,12 @@ export async function openRedlock(
 
 /** What is told of a wait, as by redlock-run. */
 function noticeOf(
-  {
-    args,
-    settings,
-    stderr,
-    environment,
-  }: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>,
+  call: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>,
   tell: (text: string) => void,
 ): WaitNotice {
-  const names = [args.operands[0] ?? ''];
-  const { waitMs } = settings;
+  const { stderr, environment } = call;
+  const names = [nameOf(call)];
+  const { waitMs } = call.settings;
   const print = (line: string, paint: (line: string) => string) => tell(paint(line));
   return new WaitNotice({ names, waitMs, print, isPlain: false }, stderr, environment);
 }
@@ -113,7 +109,7 @@ function openOn(
 }
 
 export async function acquireLock(call: Call): Promise<number> {
-  const { args, print, tell, interrupted } = call;
+  const { print, tell, interrupted } = call;
   const { close, endNotice, ...opened } = await openRedlock(call, tell);
   const acquisition = await acquireOnce(
     { ...opened, ...partsOf(call, 'redlockctl') },
@@ -122,7 +118,7 @@ export async function acquireLock(call: Call): Promise<number> {
   );
   endNotice();
   close();
-  if (acquisition.kind !== 'acquired') return failed(args.operands[0] ?? '', acquisition, call);
+  if (acquisition.kind !== 'acquired') return failed(nameOf(call), acquisition, call);
   print(ticketText(call, acquisition.lease, {}));
   return exitCode.ok;
 }
@@ -135,7 +131,7 @@ export function partsOf(
   const newToken = () => randomBytes(20).toString('base64url');
   return {
     clock: call.clock,
-    isHeldAround: heldAroundOf(call.environment, [call.args.operands[0] ?? '']),
+    isHeldAround: heldAroundOf(call.environment, [nameOf(call)]),
     random: Math.random,
     newToken,
     holderRecord: () => holderOf(call, label),
@@ -156,7 +152,8 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
  * What the command line asks for. `isExtended`: the lock is extended, which needs time.
  * @throws UsageError, ConfigError
  */
-export function wantedBy({ args, settings }: Call, isExtended: boolean): Wanted {
+export function wantedBy(call: Call, isExtended: boolean): Wanted {
+  const { args, settings } = call;
   const { ttlMs, waitMs, giveUpAfterMs, isFenced, masterTimeoutMs } = settings;
   const danger = dangerOf(heldTimings(ttlMs, masterTimeoutMs), isExtended);
   if (danger !== null) {
@@ -166,7 +163,7 @@ export function wantedBy({ args, settings }: Call, isExtended: boolean): Wanted 
     throw args.has('--ttl') ? new UsageError(message) : new ConfigError(message);
   }
   const sharing = sharingOf({ settings });
-  return { name: args.operands[0] ?? '', ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
+  return { name: nameOf(call), ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
 }
 
 /** @throws UsageError where the protocol has no shared locks */
@@ -203,13 +200,7 @@ export function failed(
 ): number {
   switch (acquisition.kind) {
     case 'busy':
-      tell(
-        busyLine(
-          quoted(name),
-          blockerOf(acquisition),
-          busyAdvice(acquisition.holder, null, settings.waitMs),
-        ),
-      );
+      tell(busyLine(quoted(name), blockerOf(acquisition), adviceOn(acquisition, settings)));
       return settings.conflictExitCode;
     case 'nested':
       tell(busyLine(quoted(name), heldAround, 'choose another name'));
@@ -230,6 +221,16 @@ export function failed(
   }
 }
 
-function blockerOf({ holder, freeInMs, holderCount }: Extract<NotAcquired, { kind: 'busy' }>) {
+function nameOf({ args }: Pick<Call, 'args'>): string {
+  return args.operands[0] ?? '';
+}
+
+type Busy = Extract<NotAcquired, { kind: 'busy' }>;
+
+function blockerOf({ holder, freeInMs, holderCount }: Busy): string {
   return holderLine(holder, freeInMs, holderCount);
+}
+
+function adviceOn({ holder }: Busy, { waitMs }: Pick<CtlSettings, 'waitMs'>): string {
+  return busyAdvice(holder, null, waitMs);
 }
