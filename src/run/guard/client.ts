@@ -11,7 +11,7 @@ import type { Clock } from '../../lock/ports.ts';
 import type { Child } from '../child.ts';
 import type { GuardEnd, TimeLeft } from '../ports.ts';
 import type { Libc } from '../processes/libc.ts';
-import { keepApart, OtherChildren } from '../processes/own-children.ts';
+import { childrenHere, keepApart, OtherChildren } from '../processes/own-children.ts';
 import type { ChildExit } from '../run-result.ts';
 import { GuardProcess, type GuardSupply } from './guard-process.ts';
 import { GuardedCommand } from './guarded-command.ts';
@@ -114,7 +114,7 @@ export class GuardClient {
     if (this.#failure !== null || this.#deadlines === null) return neverStarted;
     assert(this.#command === null, 'a command is started once');
     const { config, marginMs, libc, readingsNow, onLost } = this.#parts;
-    this.#others.note();
+    this.#others.note(childrenHere());
     this.#command = new GuardedCommand({
       guard: this.#guard,
       plan,

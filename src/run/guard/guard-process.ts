@@ -110,12 +110,15 @@ export class GuardProcess {
     return { pid: this.#process?.pid ?? 0, startedAt: this.#startedAt ?? 0 };
   }
 
-  /** As ps(1) shows it: R where any of its threads is runnable; Z also where it has ended. */
+  /** That of its first thread, as ps(1) shows it; Z also where it has ended. */
   get state(): string {
-    const { pid } = this.id;
-    const entry = processEntry(pid);
-    if (entry === null || entry.startedAt !== this.#startedAt) return 'Z';
-    return isRunnable(pid) ? 'R' : entry.state;
+    const entry = processEntry(this.id.pid);
+    return entry && entry.startedAt === this.#startedAt ? entry.state : 'Z';
+  }
+
+  /** Whether any of its threads runs, or waits for a processor. */
+  get isRunnable(): boolean {
+    return isRunnable(this.id.pid);
   }
 
   /** The number of the first request that it has not answered; null: it has answered all. */
@@ -156,7 +159,7 @@ export class GuardProcess {
   async #closed(): Promise<string> {
     this.kill();
     do await new Promise((resolve) => setTimeout(resolve, endingMs));
-    while (this.state !== 'Z');
+    while (this.state !== 'Z' || this.isRunnable);
     return 'closed its pipe';
   }
 

@@ -10,7 +10,7 @@ import { onEndedChild } from '../processes/ended-children.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
 import { killingMsOf } from '../processes/kill-all.ts';
 import type { Libc } from '../processes/libc.ts';
-import { type OtherChildren, reapOrphans } from '../processes/own-children.ts';
+import { childrenHere, type OtherChildren, reapOrphans } from '../processes/own-children.ts';
 import type { ProcessTree } from '../processes/process-tree.ts';
 import { SeenTree } from '../processes/seen-tree.ts';
 import type { ChildExit, Signal } from '../run-result.ts';
@@ -192,8 +192,10 @@ export class GuardedCommand implements Child {
   #reap(): void {
     if (this.#isLeft) return;
     const { libc, others } = this.#parts;
-    others.note(() => this.#hasGuard);
-    reapOrphans(libc, this.#pid ?? undefined);
+    const children = childrenHere();
+    // After they were listed: until then the guard was there to take what is the command's.
+    if (this.#hasGuard) others.note(children);
+    reapOrphans(libc, children, this.#pid ?? undefined);
   }
 
   get #hasGuard(): boolean {

@@ -60,7 +60,9 @@ export class GuardWatch {
     onLook();
     const { unanswered } = guard;
     const isOwing = unanswered !== null && (unanswered === this.#unanswered || this.#doubts === 0);
-    this.#doubts = this.#seemsStill(isOwing) ? this.#doubts + 1 : 0;
+    // One with a thread that is runnable is starved: it waits for a processor.
+    const isStill = this.#seemsStill(isOwing) && !guard.isRunnable;
+    this.#doubts = isStill ? this.#doubts + 1 : 0;
     this.#unanswered = unanswered;
     if (this.#doubts >= doubtCount) {
       this.end();
@@ -72,8 +74,6 @@ export class GuardWatch {
   #seemsStill(isOwing: boolean): boolean {
     const { guard, isStarting, isDeadlineOver } = this.#parts;
     switch (guard.state) {
-      case 'R':
-        return false; // Starved: it waits for a processor.
       case 'D':
         // Bun starts a command so that the guard waits for it in the kernel.
         return isOwing && !isStarting() && isDeadlineOver();

@@ -36,16 +36,15 @@ export class OtherChildren {
   #earlier = new Map<number, number | undefined>();
 
   constructor() {
-    this.note();
+    this.note(childrenHere());
   }
 
   /**
-   * Notes the present children: none is of the command. To be called while that is certain, which
-   * is before it has been started, and as long as its guard lives.
+   * Notes these children: none is of the command. To be called while that is certain, which is
+   * before it has been started, and where its guard lived after they were listed.
    */
-  note(isCertain: () => boolean = () => true): void {
-    const present = childrenHere().map((pid) => [pid, startOf(pid)] as const);
-    if (isCertain()) this.#earlier = new Map(present);
+  note(children: readonly number[]): void {
+    this.#earlier = new Map(children.map((pid) => [pid, startOf(pid)]));
   }
 
   has(pid: number): boolean {
@@ -54,17 +53,21 @@ export class OtherChildren {
 }
 
 /** Reaps what Node does not: as the first process of a container, the orphans of all others. */
-export function reapOrphans(libc: Libc, command: number | undefined): void {
+export function reapOrphans(
+  libc: Libc,
+  children: readonly number[],
+  command: number | undefined,
+): void {
   // A command with a dead guard is our child, and its status must not be lost.
-  for (const pid of childrenHere()) if (!own.has(pid) && pid !== command) libc.reap(pid);
+  for (const pid of children) if (!own.has(pid) && pid !== command) libc.reap(pid);
 }
 
 function startOf(pid: number): number | undefined {
   return process.platform === 'linux' ? processEntry(pid)?.startedAt : undefined;
 }
 
-/** Empty where the kernel keeps no tree, or they cannot be read now. */
-function childrenHere(): number[] {
+/** Ours. Empty where the kernel keeps no tree, or they cannot be read now. */
+export function childrenHere(): number[] {
   try {
     return process.platform === 'linux' ? childrenOf(process.pid) : [];
   } catch {

@@ -11,7 +11,7 @@ import {
   type GuardSupply,
 } from '../../../../src/run/guard/guard-process.ts';
 import { loadLibc } from '../../../../src/run/processes/libc.ts';
-import { reapOrphans } from '../../../../src/run/processes/own-children.ts';
+import { childrenHere, reapOrphans } from '../../../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../../../src/run/processes/process-table.ts';
 import { createSystemClock, readingsNow } from '../../../../src/system/clock.ts';
 
@@ -118,7 +118,7 @@ it('never reaps the guard that another bundle has started: Node tells of its dea
     reaped.push(pid);
     return null;
   };
-  reapOrphans({ ...libc, reap }, undefined);
+  reapOrphans({ ...libc, reap }, childrenHere(), undefined);
   expect(spare.child?.pid).toBeGreaterThan(0);
   expect(reaped).not.toContain(spare.child?.pid);
 });

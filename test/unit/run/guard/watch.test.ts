@@ -7,11 +7,18 @@ import { GuardWatch } from '../../../../src/run/guard/watch.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Whether a guard in this state that owes an answer is given up within so many seconds. */
-async function isLost(state: string, isStarting: boolean, isDeadlineOver: boolean, seconds = 30) {
+/**
+ * Whether a guard that owes an answer is given up within so many seconds. `states`: a letter for
+ * each of its threads.
+ */
+async function isLost(states: string, isStarting: boolean, isDeadlineOver: boolean, seconds = 30) {
   let isSilent = false;
   const watch = new GuardWatch({
-    guard: { state, unanswered: 3 } as GuardProcess,
+    guard: {
+      state: states.slice(0, 1),
+      isRunnable: states.includes('R'),
+      unanswered: 3,
+    } as GuardProcess,
     isStarting: () => isStarting,
     isDeadlineOver: () => isDeadlineOver,
     onLook: () => {},
@@ -26,7 +33,8 @@ async function isLost(state: string, isStarting: boolean, isDeadlineOver: boolea
 }
 
 it.each([
-  ['R', false, true, false],
+  ['RS', false, true, false],
+  ['SR', false, true, false],
   ['S', false, false, true],
   ['S', true, true, false],
   ['D', false, false, false],
@@ -34,8 +42,8 @@ it.each([
   ['D', true, true, false],
   ['T', true, false, true],
   ['Z', false, false, true],
-])('in state %s, starting %s, deadline near %s: lost %s', async (state, starting, near, lost) => {
-  expect(await isLost(state, starting, near)).toBe(lost);
+])('in states %s, starting %s, deadline near %s: lost %s', async (states, starting, near, lost) => {
+  expect(await isLost(states, starting, near)).toBe(lost);
 });
 
 it('is lost after three looks that agree, and not before', async () => {
