@@ -24,6 +24,7 @@ describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
       const masters = await startMasters(3, { transport: 'tcp' });
       const command = (mark: string) => ['sh', '-c', leaves, mark, mark, 'undumpable'];
       const run = new Succession(masters, command, {
+        flags: ['--ttl', '60s', '-k', '1s'],
         stdin: 'pipe',
         through: hiding(how),
         path: readableProgram(),
