@@ -305,9 +305,9 @@ test('its output cannot be written: the lock is released', async () => {
 });
 
 test('without --background it holds until a signal, and ends by it', async () => {
-  const holding = startCtl(masters, ['hold', 'fore', '--ttl', '1s']);
+  const holding = startCtl(masters, ['hold', 'fore', '--ttl', '3s']);
   await holding.says('stdout', /^[\w-]{20,}\n/);
-  await sleep(1_500);
+  await sleep(3_500);
   await isOnEach(masters, 'fore');
   holding.signal('SIGINT');
   expect((await holding.result).signal).toBe('SIGINT');

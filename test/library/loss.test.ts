@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { eventually } from '../servers/processes.ts';
 import {
   collector,
+  countOf,
   errorOf,
   isOnEach,
   redlockOn,
@@ -258,7 +259,8 @@ test('release of a lease that has run out: false, also while another client has 
   expect(lease.validMs).toBe(0);
   expect(await lease.release()).toBe(false);
   expect(events.map(({ kind }) => kind)).not.toContain('released');
-  await isOnEach(masters, 'job');
+  // The third may have had the first one still when it was asked.
+  expect(await countOf(masters, 'job')).toBeGreaterThanOrEqual(2);
   expect(await next.release()).toBe(true);
 });
 
