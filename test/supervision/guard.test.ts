@@ -134,7 +134,7 @@ it.concurrent.each([
 it.concurrent('is gone after a wait that ended, and after a wait that was killed', async () => {
   const masters = await sharedMasters();
   for (const master of masters) await master.command('set', 'redlock:held', 'theirs', 'px', 60_000);
-  const ended = startJob(masters, ['true'], { name: 'held', flags: ['-w', '1s'] });
+  const ended = startJob(masters, ['true'], { name: 'held', flags: ['-w', '4s'] });
   const pids = await guardsUntilTheEnd(ended.run.pid, ended.run.result);
   expect((await ended.run.result).code).toBe(75);
   expect([pids.length, pids.filter(isAlive)]).toEqual([1, []]);
