@@ -88,6 +88,7 @@ describe('a mistake breaks a property', () => {
   it.each([
     { mutant: 'quorum-one-lower', world: 'contention', property: 'honesty' },
     { mutant: 'release-without-comparing', world: 'contention', property: 'ownership' },
+    { mutant: 'extend-without-comparing', world: 'extension', property: 'ownership' },
     { mutant: 'repair-without-proof', world: 'extension', property: 'revived' },
     { mutant: 'no-write-back', world: 'fence', property: 'fence' },
     { mutant: 'no-restart-grace', world: 'crash', property: 'fence' },

@@ -19,6 +19,8 @@ export interface Effect {
   /** The value under the key before and after it. */
   readonly before: string | null;
   readonly after: string | null;
+  /** Whether it changed that value or how long it lasts. */
+  readonly hasChanged: boolean;
   readonly isRefusal: boolean;
 }
 
@@ -119,13 +121,16 @@ export class SmallMaster {
     const text = String(args[0]);
     const script = this.#scriptNamed(text);
     const before = this.redis.get(key);
+    const leftMs = this.redis.remainingMs(key);
     const rest = args.slice(2 + keyCount);
     const reply = this.redis.run(text, script, args.slice(2, 2 + keyCount).map(String), rest);
+    const after = this.redis.get(key);
     effects.push({
       script,
       value: String(rest[0]),
       before,
-      after: this.redis.get(key),
+      after,
+      hasChanged: after !== before || this.redis.remainingMs(key) !== leftMs,
       isRefusal: script === 'acquire' && Array.isArray(reply) && reply[0] === 0,
     });
     return answerOf(reply);

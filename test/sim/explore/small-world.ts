@@ -16,7 +16,7 @@ export const properties = [
   'exclusion',
   /** A quorum of masters shows the value of a holder, or has lost its memory since. */
   'honesty',
-  /** No script changes the key of another value. */
+  /** No script changes the key of another value, nor how long it lasts. */
   'ownership',
   /** The number of a holder is larger than those of all before it. */
   'fence',
@@ -261,14 +261,14 @@ export class SmallWorld {
     if (request === undefined) throw new Error('no request under way');
     const { answer, effects } = master.answer(request);
     line.answered(answer);
-    for (const { script, value, before, after, isRefusal } of effects) {
+    for (const { script, value, before, after, hasChanged, isRefusal } of effects) {
       const isSet = before !== value && after === value;
       if (isSet && line.isKnownBroken) master.setTooLate.add(value);
       if (isRefusal && (before === null || before === value))
         this.#find('busy', `${client.name} was refused where no other client held the lock`);
       if (isRefusal)
         this.#refusedBy.set(value, (this.#refusedBy.get(value) ?? new Set()).add(where));
-      if (before !== null && before !== value && after !== before)
+      if (before !== null && before !== value && hasChanged)
         this.#find('ownership', `${script} of ${value} has changed the key of ${before}`);
     }
   }
