@@ -4,7 +4,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
-import { ConfigError, exitCode, UsageError } from '../text/errors.ts';
+import { ConfigError, exitCode, fileError, UsageError } from '../text/errors.ts';
 import { oneLine, printableLines } from '../text/foreign-text.ts';
 import { prefixOf } from './journal.ts';
 
@@ -18,9 +18,10 @@ export interface Told {
 }
 
 /** Says that what was asked for cannot be written to stdout, and returns the exit code. */
-export function reportOutputFailure(program: string, { code }: NodeJS.ErrnoException): number {
+export function reportOutputFailure(program: string, error: NodeJS.ErrnoException): number {
   // The reader may have read enough, as head(1) does: no message, but not a success either.
-  if (code !== 'EPIPE') process.stderr.write(`${program}: output: cannot be written: ${code}\n`);
+  if (error.code !== 'EPIPE')
+    process.stderr.write(`${program}: output: ${fileError(error, 'written')}\n`);
   return exitCode.output;
 }
 

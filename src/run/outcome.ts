@@ -79,7 +79,7 @@ function exit(code: number): ExitStatus {
  * too: its exit code says so.
  */
 export const outcomeTable = {
-  ran: 'the command ran to its end, well or not, or died of a signal of its own',
+  ran: 'the command ran to its end, well or not, or died of a signal (HUP is passed on to it)',
   'not-found': 'the command was not found',
   'not-executable': 'the command cannot be executed',
   busy: 'held by someone else for all of the wait',

@@ -94,7 +94,7 @@ test('output that cannot be written is 74, with one line unless the reader has e
     const full = shell('"$0" "$@" >/dev/full; echo "code $?"', ...args);
     expect([full.stdout, full.stderr]).toEqual([
       'code 74\n',
-      'redlock-run: output: cannot be written: ENOSPC\n',
+      'redlock-run: output: no space left\n',
     ]);
     const closed = shell('{ "$0" "$@"; echo "code $?" >&2; } | :', ...args);
     expect(closed.stderr).toBe('code 74\n');

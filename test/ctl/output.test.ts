@@ -48,7 +48,7 @@ test('an output that cannot be written is an error', () => {
     const { stdout, stderr } = shell(`"$0" "$1" ${words} >/dev/full; echo "code $?"`);
     expect({ stdout, stderr }).toEqual({
       stdout: 'code 74\n',
-      stderr: 'redlockctl: output: cannot be written: ENOSPC\n',
+      stderr: 'redlockctl: output: no space left\n',
     });
   }
 });

@@ -36,7 +36,8 @@ export function freezeMsOf({ textOf }: Pick<VerbArguments, 'textOf'>, now: Date)
 }
 
 function bounded(option: string, text: string, ms: number): number {
-  if (ms <= 0) throw new UsageError(`freeze: ${option}: ${quoted(text)}: over already`);
+  if (ms <= 0)
+    throw new UsageError(`freeze: ${option}: ${quoted(text)}: over already (give a later one)`);
   if (ms > longestMs)
     throw new UsageError(`freeze: ${option}: ${quoted(text)}: more than ten years (leave it out)`);
   return ms;

@@ -83,7 +83,8 @@ function tellOf({ args, print, tell }: Call, { name }: LockHandle, answer: Answe
   const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
   if (args.has('--json')) {
     print(jsonLine({ name, outcome, validMs: validMs === null ? null : Math.floor(validMs) }));
-  } else if (outcome === 'lost') tell(`lost: ${quoted(name)}: not held with this token`);
+  } else if (outcome === 'lost')
+    tell(`lost: ${quoted(name)}: not held with this token (see redlockctl status)`);
   else if (outcome === 'unknown')
     tell(`no quorum: ${quoted(name)}: too few masters answered to tell`);
   else
