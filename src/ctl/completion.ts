@@ -12,7 +12,7 @@ import type { Clock } from '../lock/ports.ts';
 import { UsageError } from '../text/errors.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
 import { scripts } from './completion-scripts.ts';
-import { MasterQuery } from './master-query.ts';
+import { MasterQuery, usualLimits } from './master-query.ts';
 import { readSettings } from './settings.ts';
 import { allOptions, sharedOptions, type VerbOption, verbTable } from './verb-table.ts';
 
@@ -152,7 +152,7 @@ async function namesOf(
     searchesParents: false,
   });
   const ms = settings.masterTimeoutMs;
-  const limits = { answerMs: ms, totalMs: ms, namesMs: ms, nameCount: mostNames };
+  const limits = { ...usualLimits(ms), totalMs: ms, namesMs: ms, nameCount: mostNames };
   const query = await MasterQuery.of(settings, clock, limits);
   const names = await query.names('*');
   // The shell would insert such a name as an option.

@@ -12,7 +12,7 @@ import { LockObserver } from '../redis/observer.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import type { Call } from './call.ts';
-import { MasterQuery } from './master-query.ts';
+import { MasterQuery, usualLimits } from './master-query.ts';
 import type { CtlSettings } from './settings.ts';
 
 export async function local(call: Call): Promise<number> {
@@ -53,7 +53,7 @@ async function stop(call: Call): Promise<number> {
     ({ isListening }) => isListening,
   );
   const observers = running.map((master) => observerOf(master, settings, clock));
-  const query = new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs });
+  const query = new MasterQuery(observers, clock, usualLimits(settings.masterTimeoutMs));
   const names = observers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !args.has('--yes')) {
     const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;

@@ -39,12 +39,14 @@ export interface QueryLimits {
   readonly nameChars: number;
 }
 
-const usualLimits = {
+/** `answerMs`: the timeout of a master. */
+export const usualLimits = (answerMs: number): QueryLimits => ({
+  answerMs,
   totalMs: 120_000,
   namesMs: 10_000,
   nameCount: 100_000,
   nameChars: 20_000_000,
-};
+});
 
 export class MasterQuery {
   readonly observers: readonly LockObserver[];
@@ -55,14 +57,10 @@ export class MasterQuery {
   readonly #cutOff = new Map<LockObserver, Failed>();
   readonly #spentMs = new Map<LockObserver, number>();
 
-  constructor(
-    observers: readonly LockObserver[],
-    clock: Clock,
-    limits: Partial<QueryLimits> & Pick<QueryLimits, 'answerMs'>,
-  ) {
+  constructor(observers: readonly LockObserver[], clock: Clock, limits: QueryLimits) {
     this.observers = observers;
     this.#clock = clock;
-    this.#limits = { ...usualLimits, ...limits };
+    this.#limits = limits;
   }
 
   /**
@@ -72,14 +70,14 @@ export class MasterQuery {
   static async of(
     settings: CtlSettings,
     clock: Clock,
-    limits: Partial<QueryLimits> = {},
+    limits = usualLimits(settings.masterTimeoutMs),
   ): Promise<MasterQuery> {
     const registry = new ServerRegistry();
     const addresses = await addressesOf(settings);
     const observers = addresses.map(
       (address) => new LockObserver(address, settings, registry, clock),
     );
-    return new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs, ...limits });
+    return new MasterQuery(observers, clock, limits);
   }
 
   /** The answer of each master, in the order of the masters. */
@@ -146,12 +144,17 @@ export class MasterQuery {
 
   /**
    * The names of all locks whose history has changed since `sinceMs` on any master, in ms since
-   * 1970; sorted, each once. `isNewest`: only the thousand on each master that changed last.
+   * 1970; sorted, each once.
    */
-  historyNames({ sinceMs = 0, isNewest = false } = {}): Promise<string[]> {
+  historyNames(sinceMs: number): Promise<string[]> {
+    return this.#collected((observer, cursor) => observer.historyPage(cursor, pageSize, sinceMs));
+  }
+
+  /** Only the thousand on each master whose history changed last. */
+  newestHistoryNames(): Promise<string[]> {
     return this.#collected(async (observer, cursor) => {
-      const page = await observer.historyPage(cursor, pageSize, sinceMs);
-      return isFailed(page) || !isNewest ? page : { ...page, cursor: '0' };
+      const page = await observer.historyPage(cursor, pageSize, 0);
+      return isFailed(page) ? page : { ...page, cursor: '0' };
     });
   }
 

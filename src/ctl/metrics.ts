@@ -190,7 +190,7 @@ function secondsSince(since: string | null, nowMs: number): number | null {
 export async function metrics({ args, settings, clock, print, tell }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
-  const written = await query.historyNames();
+  const written = await query.historyNames(0);
   const present = [...new Set([...written, ...(await query.names('*'))])];
   const past = await pastOf(query, { written, present }, allLines, nowMs);
   const restartFailures = await query.ask(

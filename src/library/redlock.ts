@@ -16,7 +16,7 @@ import { ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { usualRestartGraceMs } from '../redis/restart.ts';
-import { createSystemClock } from '../system/clock.ts';
+import { createPlainClock } from '../system/clock.ts';
 import {
   acquireRules,
   Claims,
@@ -45,7 +45,7 @@ export type Routine<Result> = (signal: AbortSignal, lease: Lease) => Result | Pr
 
 export class Redlock implements AsyncDisposable {
   readonly #options: RedlockOptions;
-  readonly #clock = createSystemClock();
+  readonly #clock = createPlainClock();
   readonly #claims: Claims;
   readonly #masters: readonly RedisMaster[];
   readonly #watch: MastersWatch;

@@ -75,7 +75,7 @@ export class Redlock {
    * Steps 1 to 5 of the page. The rollback of a failed attempt has begun when this resolves, also
    * of one that `aborted` has cut short, whatever it returns.
    */
-  async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
+  async attempt(claim: Claim, aborted: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#standing.set(claim, 'ours');
     // A master that refuses us enters us in its queue. If we win all the same, we leave that queue:
@@ -102,7 +102,7 @@ export class Redlock {
       assert(grantedCount >= quorumOf(this.masterCount), 'a lease without a quorum of grants');
       const fence = fenceOf(votes.values(), this.masterCount);
       const lease = { claim, startedAt, validUntil, fence: fence.number };
-      const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);
+      const agreed = fence.isAgreed ? lease : await this.#writeBack(lease, aborted);
       if (agreed) {
         hasWon = true;
         refusers.forEach(onRefusal);
@@ -138,7 +138,7 @@ export class Redlock {
    * lock was free for a moment, and another client may have held and released it without a trace.
    * After `ended` nothing more is sent, so that no extension can follow a release.
    */
-  async extend(lease: Lease, ended?: AbortSignal): Promise<Extension> {
+  async extend(lease: Lease, ended: AbortSignal): Promise<Extension> {
     const { claim } = lease;
     assert(this.#standing.get(claim) !== 'ended', 'an extension after the release');
     const startedAt = this.#clock.now();
@@ -225,9 +225,9 @@ export class Redlock {
   }
 
   /** Raises the counters of a quorum to our number, by an extension; null: too few, or too late. */
-  async #writeBack(lease: Lease): Promise<Lease | null> {
+  async #writeBack(lease: Lease, aborted: AbortSignal): Promise<Lease | null> {
     this.#report({ kind: 'fence-raised', fence: lease.fence ?? 0 });
-    const extension = await this.extend(lease);
+    const extension = await this.extend(lease, aborted);
     if (extension.kind !== 'extended') return null;
     return this.#clock.now() + this.#reserveMs < extension.lease.validUntil
       ? extension.lease
@@ -243,7 +243,7 @@ export class Redlock {
   async #repair(
     master: Master,
     { claim, fence, validUntil }: Lease,
-    ended: AbortSignal = new AbortController().signal,
+    ended: AbortSignal,
   ): Promise<void> {
     if (this.#standing.get(claim) !== 'ours' || this.#clock.now() >= validUntil) return;
     const reply = await master.repair(claim, fence, ended);

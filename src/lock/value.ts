@@ -3,7 +3,7 @@
 // never fails, and its results are bounded.
 
 import type { Random } from './ports.ts';
-import { alone, type Claim, type Sharing } from './types.ts';
+import type { Claim, Sharing } from './types.ts';
 
 /** The holder record, for people. `since` is wall-clock time as ISO 8601, for reading only. */
 export interface HolderRecord {
@@ -39,13 +39,12 @@ export const mostReasonChars = { note: 200, url: 250 };
 /** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
 const mostOwnBytes = 1_000;
 
-/** What a claim asks for, beside its value: a lock held alone by default. */
-export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
-  Partial<Pick<Claim, 'sharing' | 'preemptible'>>;
+/** What a claim asks for, beside its value. */
+export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced' | 'sharing' | 'preemptible'>;
 
 /** A claim that does not wait in the queue. `token` must never have been used before. */
 export function newClaim(wish: Wish, token: string, record: HolderRecord): Claim {
-  return { ...alone, ...wish, token, value: renderValue(token, record), waiter: null };
+  return { ...wish, token, value: renderValue(token, record), waiter: null };
 }
 
 export function renderValue(token: string, record: HolderRecord): string {

@@ -49,7 +49,7 @@ for (const signal of signalsThat(({ isIgnoredByGuard }) => isIgnoredByGuard)) {
 }
 
 // Loaded before the first request: redlock-run would wait for it.
-const clock = createSystemClock(undefined, { ...systemSources, ...loadBootClock() });
+const clock = createSystemClock(() => {}, { ...systemSources, ...loadBootClock() });
 const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;

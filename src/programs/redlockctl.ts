@@ -19,12 +19,14 @@ import { readSettings } from '../ctl/settings.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/error.ts';
+import type { Clock } from '../lock/ports.ts';
 import type { HolderRecord } from '../lock/value.ts';
 import type { GuardProgram } from '../run/guard/guard-process.ts';
+import { loadBootClock } from '../run/processes/libc.ts';
 import { callerOf, isThere, ownerOf } from '../run/processes/owner.ts';
 import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
-import { createSystemClock } from '../system/clock.ts';
+import { createPlainClock, createSystemClock, systemSources } from '../system/clock.ts';
 import { printableLines } from '../text/foreign-text.ts';
 
 type Verb = (call: Call) => Promise<number>;
@@ -65,6 +67,8 @@ export interface Surroundings {
   readonly stderr: Call['stderr'] & Told['stderr'];
   readonly environment: NodeJS.ProcessEnv;
   readonly interrupted: Call['interrupted'];
+  /** For a verb that stays for hours: it sleeps by the kernel's alarm, where there is one. */
+  readonly clockToStay: () => Clock;
   /** What an error of stdout ends. */
   readonly endBy: (error: Error) => void;
 }
@@ -74,7 +78,8 @@ export async function main(argv: readonly string[], program = ourselves): Promis
   const { stdin, stdout, stderr, env: environment } = process;
   const endBy = (error: Error) => process.exit(reportOutputFailure('redlockctl', error));
   stdout.on('error', endBy);
-  const around = { stdin, stdout, stderr, environment, interrupted, endBy };
+  const clockToStay = () => createSystemClock(() => {}, { ...systemSources, ...loadBootClock() });
+  const around = { stdin, stdout, stderr, environment, interrupted, clockToStay, endBy };
   return exitCodeAfter(await answer(argv, program, around));
 }
 
@@ -108,7 +113,7 @@ async function perform(
   }
   const { stderr, environment } = around;
   const context = executionContext(environment);
-  const clock = createSystemClock();
+  const clock = args.row.verb === 'hold' ? around.clockToStay() : createPlainClock();
   if (args.row.verb === 'completion') {
     const { completion } = await import('../ctl/completion.ts');
     output.print(await completion(args.operands, context, clock));

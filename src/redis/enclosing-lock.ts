@@ -4,7 +4,7 @@
 // one.
 
 import type { Clock, Report } from '../lock/ports.ts';
-import { quorumOf, usualDriftFactor, validUntilOf } from '../lock/quorum.ts';
+import { quorumOf, validUntilOf } from '../lock/quorum.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { countOf, failuresIn, MasterSet } from '../lock/round.ts';
 import {
@@ -56,13 +56,14 @@ export class EnclosingLock implements HeldLock {
   readonly #clock: Clock;
   readonly #masterTimeoutMs: number;
   readonly #reserveMs: number;
+  readonly #driftFactor: number;
   readonly #report: Report;
 
   constructor(
     enclosing: EnclosingLease,
     observers: readonly LockObserver[],
     clock: Clock,
-    { masterTimeoutMs, reserveMs }: RedlockSettings,
+    { masterTimeoutMs, reserveMs, driftFactor }: RedlockSettings,
     report: Report,
   ) {
     this.#masters = new MasterSet(observers, clock, masterTimeoutMs, report);
@@ -70,6 +71,7 @@ export class EnclosingLock implements HeldLock {
     this.#clock = clock;
     this.#masterTimeoutMs = masterTimeoutMs;
     this.#reserveMs = reserveMs;
+    this.#driftFactor = driftFactor;
     this.#report = report;
   }
 
@@ -98,10 +100,7 @@ export class EnclosingLock implements HeldLock {
   }
 
   /** The enclosing run may be a moment late, so there is a second look before that is a failure. */
-  async extend(
-    lease: Lease,
-    ended: AbortSignal = new AbortController().signal,
-  ): Promise<Extension> {
+  async extend(lease: Lease, ended: AbortSignal): Promise<Extension> {
     const first = await this.#seen(lease, ended);
     if (first.kind !== 'unreachable' || ended.aborted) return first;
     await this.#clock.sleep(this.#masterTimeoutMs / 2, ended);
@@ -211,7 +210,7 @@ export class EnclosingLock implements HeldLock {
     return {
       claim,
       startedAt,
-      validUntil: validUntilOf(startedAt, ttlMs, usualDriftFactor),
+      validUntil: validUntilOf(startedAt, ttlMs, this.#driftFactor),
       fence,
     };
   }

@@ -33,13 +33,12 @@ const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'exchange', 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';
 
-/** The commands in lower case, sorted. `protocol`: those that it needs; absent: all. */
-function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
+/** The commands of both protocols, in lower case, sorted. */
+function commandsOf(program: ProgramName): string[] {
   const names: readonly ScriptName[] = [
-    ...(protocol === undefined || protocol === 'redlock'
-      ? [...redlockScripts, ...markScripts]
-      : []),
-    ...(protocol === 'redlock' ? [] : setnxScripts),
+    ...redlockScripts,
+    ...markScripts,
+    ...setnxScripts,
     ...(program === 'redlock-run' ? [] : inspectingScripts),
   ];
   const used = names.flatMap((name) => commandsIn(scripts[name]));

@@ -5,7 +5,13 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
-import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
+import {
+  type AcquireReply,
+  alone,
+  type Claim,
+  type Failed,
+  type ReleaseReply,
+} from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
 import { failed, isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
@@ -132,5 +138,5 @@ async function forget(
 
 function testClaim(resource: string): Claim {
   const token = randomBytes(20).toString('base64url');
-  return newClaim({ resources: [resource], ttlMs, isFenced: true }, token, record);
+  return newClaim({ ...alone, resources: [resource], ttlMs, isFenced: true }, token, record);
 }

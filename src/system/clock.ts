@@ -13,8 +13,8 @@ export interface ClockSources {
   /** Counts time asleep; null where there is none: macOS and Windows count it as monotonic time. */
   boot(): number | null;
   wall(): number;
-  /** null or absent: none. */
-  readonly alarm?: Alarm | null;
+  /** null: none. */
+  readonly alarm: Alarm | null;
 }
 
 /**
@@ -37,10 +37,12 @@ function uptimeOfProc(): number {
   }
 }
 
+/** Those of any program, which has no alarm. */
 export const systemSources: ClockSources = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   boot: process.platform === 'linux' ? () => uptimeSeconds() * 1000 : () => null,
   wall: () => Date.now(),
+  alarm: null,
 };
 
 /** The present readings of the machine's clocks; every process on it can compare them. */
@@ -66,14 +68,16 @@ const longestAlarmedMs = 2 ** 31 - 1;
 /** So long after the end of a sleep its alarm rings, unless a timer was there to end it. */
 const alarmAfterMs = 50;
 
+/** The clock of a program that tells nobody of a jump, and does without an alarm. */
+export function createPlainClock(): Clock {
+  return createSystemClock(() => {}, systemSources);
+}
+
 /**
  * `onJump` is called with the ms by which another clock ran ahead of the monotonic one: the machine
  * slept, or its time was set.
  */
-export function createSystemClock(
-  onJump: (ms: number) => void = () => {},
-  sources = systemSources,
-): Clock {
+export function createSystemClock(onJump: (ms: number) => void, sources: ClockSources): Clock {
   return new SystemClock(onJump, sources);
 }
 

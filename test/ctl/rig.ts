@@ -15,8 +15,9 @@ import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { answer } from '../../src/programs/redlockctl.ts';
+import { createPlainClock } from '../../src/system/clock.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
-import { clock, newClaim, redlockOn, unbounded } from '../redis/rig.ts';
+import { clock, lasting, newClaim, redlockOn, unbounded } from '../redis/rig.ts';
 import { closeConnections } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import {
@@ -84,6 +85,7 @@ export async function ctl(
       ...env,
     },
     interrupted: () => new AbortController().signal,
+    clockToStay: createPlainClock,
     endBy: (error) => {
       throw error;
     },
@@ -154,6 +156,7 @@ export async function hold(
   const { redlock } = redlockOn(masters, { prefix: 'redlock:' });
   const attempt = await redlock.attempt(
     newClaim({ resources: [resource], value: newValue(), ttlMs }),
+    lasting,
   );
   if (attempt.kind !== 'acquired') throw new Error(`free, but ${attempt.kind}`);
   await redlock.settled();

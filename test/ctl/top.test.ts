@@ -2,7 +2,7 @@
 // how few requests it sends, by the statistics of the masters. The lines are tested in unit/ctl.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MasterQuery } from '../../src/ctl/master-query.ts';
+import { MasterQuery, usualLimits } from '../../src/ctl/master-query.ts';
 import { Watch } from '../../src/ctl/top/top.ts';
 import { parseAddress } from '../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
@@ -71,7 +71,7 @@ function queryOf(those: readonly TestMaster[]): MasterQuery {
   const observers = those.map(
     ({ url }) => new LockObserver(parseAddress(url), settings, registry, clock),
   );
-  return new MasterQuery(observers, clock, { answerMs: 5_000 });
+  return new MasterQuery(observers, clock, usualLimits(5_000));
 }
 
 test('without a terminal it says what to use instead', async () => {

@@ -26,7 +26,7 @@ async function attempts(url: string, masterTimeoutMs = 1_000): Promise<unknown[]
   const { redlock } = redlockOn([url], { masterTimeoutMs });
   const kinds: unknown[] = [];
   for (let nth = 0; nth < attemptCount; nth += 1) {
-    const attempt = await redlock.attempt(newClaim());
+    const attempt = await redlock.attempt(newClaim(), lasting);
     kinds.push(attempt.kind === 'unreachable' ? attempt.failures[0]?.failed.message : attempt.kind);
   }
   await redlock.settled();
@@ -112,7 +112,7 @@ test('a frozen master', async () => {
   const { redlock, masters } = redlockOn([master], { masterTimeoutMs: 50 });
   await masters[0]?.identify();
   master.freeze();
-  for (let nth = 0; nth < attemptCount; nth += 1) await redlock.attempt(newClaim());
+  for (let nth = 0; nth < attemptCount; nth += 1) await redlock.attempt(newClaim(), lasting);
   master.thaw();
   await redlock.settled();
 });

@@ -10,6 +10,7 @@ import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/
 import { generous } from '../servers/patience.ts';
 import {
   clock,
+  lasting,
   never,
   newClaim,
   type Rig,
@@ -124,7 +125,7 @@ test('masters that answer after the end of validity: never held, no key left', a
   for (const proxy of proxies) proxy.delay(300);
   const rig = redlockOn(proxies);
   await Promise.all(rig.masters.map((master) => master.identify()));
-  const attempt = await rig.redlock.attempt(newClaim({ ttlMs: 250, isFenced: false }));
+  const attempt = await rig.redlock.attempt(newClaim({ ttlMs: 250, isFenced: false }), lasting);
   expect(attempt).toMatchObject({ kind: 'too-slow' });
   for (const proxy of proxies) await proxy.pass();
   await untilNothingIsLeft(masters);

@@ -9,7 +9,7 @@ import initSqlJs from 'sql.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { locksOn, newClaim, redlockOn } from './rig.ts';
+import { lasting, locksOn, newClaim, redlockOn } from './rig.ts';
 
 let masters: TestMaster[] = [];
 
@@ -26,12 +26,16 @@ afterAll(async () => {
 async function twoHolders(resource: string): Promise<{ frozen: number; next: number }> {
   const first = await redlockOn(masters).redlock.attempt(
     newClaim({ resources: [resource], ttlMs: 1_000 }),
+    lasting,
   );
   await eventually('the first lock has expired', async () => {
     const left = await Promise.all(masters.map(locksOn));
     return left.every((keys) => !keys.includes(resource));
   });
-  const second = await redlockOn(masters).redlock.attempt(newClaim({ resources: [resource] }));
+  const second = await redlockOn(masters).redlock.attempt(
+    newClaim({ resources: [resource] }),
+    lasting,
+  );
   if (first.kind !== 'acquired' || second.kind !== 'acquired')
     throw new Error('both acquire a free lock');
   return { frozen: first.lease.fence ?? 0, next: second.lease.fence ?? 0 };

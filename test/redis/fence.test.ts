@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { newClaim, redlockOn, subsetsOf, untilNothingIsLeft } from './rig.ts';
+import { lasting, newClaim, redlockOn, subsetsOf, untilNothingIsLeft } from './rig.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -22,7 +22,7 @@ async function nextFence(): Promise<number> {
   const { redlock } = redlockOn(masters, { masterTimeoutMs: 100 });
   const claim = newClaim();
   const lease = await eventually('acquired', async () => {
-    const attempt = await redlock.attempt(claim);
+    const attempt = await redlock.attempt(claim, lasting);
     return attempt.kind === 'acquired' && attempt.lease;
   });
   await redlock.release(claim, 0, null);
@@ -72,7 +72,7 @@ test('is written back to a quorum when the masters counted differently', async (
   for (const [index, master] of masters.entries())
     await master.command('set', '{r}:fence', `10${index}`);
   const { redlock, events } = redlockOn(masters);
-  const attempt = await redlock.attempt(newClaim());
+  const attempt = await redlock.attempt(newClaim(), lasting);
   if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
   expect(events).toContainEqual({ kind: 'fence-raised', fence: attempt.lease.fence });
   const counts = (await Promise.all(masters.map((master) => master.get('{r}:fence')))).map(Number);
@@ -94,7 +94,7 @@ test('is not written back to a master that answers after the release', async () 
   near.delay(40); // The round that writes back begins after so long; by then the third is free.
   far.delay(160); // What it says to that round is heard only after the release.
   await third.command('set', 'r', 'them', 'px', 20);
-  const attempt = await redlock.attempt(newClaim());
+  const attempt = await redlock.attempt(newClaim(), lasting);
   if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
   await redlock.release(attempt.lease.claim, 0, null);
   await sleep(300);
@@ -105,7 +105,7 @@ test('is not written back to a master that answers after the release', async () 
 test('costs no second round when the masters agree', async () => {
   for (const master of masters) await master.command('set', '{r}:fence', '7');
   const { redlock, events } = redlockOn(masters);
-  const attempt = await redlock.attempt(newClaim());
+  const attempt = await redlock.attempt(newClaim(), lasting);
   expect(attempt).toMatchObject({ kind: 'acquired', lease: { fence: 8 } });
   expect(events.map(({ kind }) => kind)).not.toContain('fence-raised');
   if (attempt.kind === 'acquired') await redlock.release(attempt.lease.claim, 0, null);

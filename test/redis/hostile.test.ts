@@ -218,14 +218,14 @@ describe.each(Object.entries(nonsense))('%s', (_, reply) => {
   test('of one master of three changes nothing', async () => {
     const master = await hostileMaster((_words, nth) => (nth === 0 ? grant() : reply));
     const { redlock } = redlockOn([...masters, master.url]);
-    const attempt = await redlock.attempt(newClaim());
+    const attempt = await redlock.attempt(newClaim(), lasting);
     if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
-    expect(await redlock.extend(attempt.lease)).toMatchObject({ kind: 'extended' });
+    expect(await redlock.extend(attempt.lease, lasting)).toMatchObject({ kind: 'extended' });
     expect(await redlock.release(attempt.lease.claim, 0, null)).toMatchObject({
       isConfirmed: true,
       missing: null,
     });
-    const other = await redlock.attempt(newClaim());
+    const other = await redlock.attempt(newClaim(), lasting);
     expect(other.kind).toBe('acquired');
     if (other.kind === 'acquired') await redlock.release(other.lease.claim, 0, null);
     await redlock.settled();

@@ -56,7 +56,7 @@ test.each([
       advice,
     };
     expect(objections.filter((failed) => failed !== null)).toEqual([misconfigured]);
-    expect(await redlock.attempt(newClaim())).toMatchObject({
+    expect(await redlock.attempt(newClaim(), lasting)).toMatchObject({
       kind: 'misconfigured',
       failures: [{ failed: misconfigured }],
     });
@@ -79,7 +79,7 @@ test('13. a replica: misconfigured, named, and nothing is left (S6)', async () =
   const [replica] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
   await replica.command('replicaof', '127.0.0.1', new URL(first.url).port);
   const { redlock } = redlockOn([second, replica]);
-  const attempt = await redlock.attempt(newClaim());
+  const attempt = await redlock.attempt(newClaim(), lasting);
   const message = expect.stringMatching(/^is a replica/);
   expect(attempt).toMatchObject({
     kind: 'misconfigured',
@@ -92,11 +92,11 @@ test('13. a replica: misconfigured, named, and nothing is left (S6)', async () =
 test('a server that has restarted is another one, at the same address', async () => {
   const { redlock } = redlockOn([first, second]);
   const claim = newClaim();
-  expect((await redlock.attempt(claim)).kind).toBe('acquired');
+  expect((await redlock.attempt(claim, lasting)).kind).toBe('acquired');
   await first.restart();
   await eventually(
     'acquired again',
-    async () => (await redlock.attempt(claim)).kind === 'acquired',
+    async () => (await redlock.attempt(claim, lasting)).kind === 'acquired',
   );
   await redlock.release(claim, 0, null);
   await untilNothingIsLeft(masters);
@@ -110,7 +110,7 @@ test('a server that does not tell its identity may vote', async () => {
 
 test('a master that restarted within the grace does not count, and keeps nothing', async () => {
   const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
-  const attempt = await redlock.attempt(newClaim());
+  const attempt = await redlock.attempt(newClaim(), lasting);
   const message = expect.stringMatching(
     /^restarted \d+ s ago .* may have forgotten .*: counts again within 3[56]\d\d s$/,
   );
@@ -128,7 +128,10 @@ test('a master that restarted within the grace does not count, and keeps nothing
 test('a master that has restarted within the grace refuses all the same', async () => {
   await Promise.all(masters.map((master) => master.command('set', 'r', 'them', 'px', 60_000)));
   const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
-  expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'busy', holder: 'them' });
+  expect(await redlock.attempt(newClaim(), lasting)).toMatchObject({
+    kind: 'busy',
+    holder: 'them',
+  });
 });
 
 test('when the whole grace is over it counts, on the same connection', async () => {

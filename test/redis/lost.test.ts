@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Lease } from '../../src/lock/types.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';
+import { lasting, newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
 /** A lease on all three masters. */
 async function leaseOn(rig: Rig, ttlMs = 60_000): Promise<Lease> {
   await Promise.all(rig.masters.map((master) => master.identify()));
-  const attempt = await rig.redlock.attempt(newClaim({ ttlMs }));
+  const attempt = await rig.redlock.attempt(newClaim({ ttlMs }), lasting);
   if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
   await everywhere(attempt.lease.claim.value);
   return attempt.lease;
@@ -57,10 +57,10 @@ describe('one of three masters', () => {
       await blows[blow](masters[0] as TestMaster);
       await eventually(
         'a new connection',
-        async () => (await rig.redlock.extend(lease)).kind === 'extended',
+        async () => (await rig.redlock.extend(lease, lasting)).kind === 'extended',
       );
       await eventually('repaired', async () => {
-        await rig.redlock.extend(lease);
+        await rig.redlock.extend(lease, lasting);
         return rig.events.some(({ kind }) => kind === 'master-repaired');
       });
       await everywhere(lease.claim.value);
@@ -75,7 +75,10 @@ describe('one of three masters', () => {
       const rig = redlockOn(masters);
       const lease = await leaseOn(rig);
       await blows[blow](masters[0] as TestMaster);
-      expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'extended', extendedCount: 2 });
+      expect(await rig.redlock.extend(lease, lasting)).toMatchObject({
+        kind: 'extended',
+        extendedCount: 2,
+      });
       await rig.redlock.release(lease.claim, 0, null);
       await rig.redlock.settled();
       expect(await masters[0]?.command('type', 'r')).toBe(blow === 'taken' ? 'string' : 'hash');
@@ -89,7 +92,7 @@ describe('one of three masters', () => {
     for (const master of [...masters, ...masters]) {
       await master.restart();
       await eventually('repaired', async () => {
-        const extension = await rig.redlock.extend(lease);
+        const extension = await rig.redlock.extend(lease, lasting);
         expect(extension.kind).not.toBe('lost');
         if (extension.kind === 'extended') lease = extension.lease;
         return (await valuesOf()).every((value) => value === lease.claim.value);
@@ -115,7 +118,7 @@ describe('two of three masters', () => {
       await blows[first](masters[0] as TestMaster);
       await blows[second](masters[1] as TestMaster);
       const extension = await eventually('an answer', async () => {
-        const extension = await rig.redlock.extend(lease);
+        const extension = await rig.redlock.extend(lease, lasting);
         return extension.kind !== 'unreachable' && extension;
       });
       expect(extension).toEqual({ kind: 'lost', reason });
@@ -139,7 +142,7 @@ test('deleted on all three: lost, and no key comes back', async () => {
   const rig = redlockOn(masters);
   const lease = await leaseOn(rig);
   for (const master of masters) await master.command('del', 'r');
-  expect(await rig.redlock.extend(lease)).toEqual({ kind: 'lost', reason: 'expired' });
+  expect(await rig.redlock.extend(lease, lasting)).toEqual({ kind: 'lost', reason: 'expired' });
   await untilNothingIsLeft(masters);
   expect(await rig.redlock.release(lease.claim, 0, null)).toMatchObject({
     releasedCount: 0,
@@ -151,19 +154,19 @@ test('extended on a quorum, but after the validity had ended: lost', async () =>
   const rig = redlockOn(masters);
   const lease = await leaseOn(rig);
   const late = { ...lease, validUntil: lease.startedAt };
-  expect(await rig.redlock.extend(late)).toMatchObject({ kind: 'lost' });
+  expect(await rig.redlock.extend(late, lasting)).toMatchObject({ kind: 'lost' });
 });
 
 test('all frozen: not proven and not lost; extended as before when they answer again', async () => {
   const rig = redlockOn(masters, { masterTimeoutMs: 100 });
   const lease = await leaseOn(rig);
   for (const master of masters) await master.freeze();
-  expect(await rig.redlock.extend(lease)).toMatchObject({
+  expect(await rig.redlock.extend(lease, lasting)).toMatchObject({
     kind: 'unreachable',
     failures: { length: 3 },
   });
   for (const master of masters) master.thaw();
-  expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'extended' });
+  expect(await rig.redlock.extend(lease, lasting)).toMatchObject({ kind: 'extended' });
   await rig.redlock.release(lease.claim, 0, null);
   await untilNothingIsLeft(masters);
 });
@@ -173,7 +176,7 @@ test('released while a majority does not answer: not confirmed, and told which',
   const lease = await leaseOn(rig);
   const silent = masters.slice(1);
   for (const master of silent) await master.freeze();
-  expect((await rig.redlock.extend(lease)).kind).toBe('unreachable');
+  expect((await rig.redlock.extend(lease, lasting)).kind).toBe('unreachable');
   const { isConfirmed, failures } = await rig.redlock.release(lease.claim, 0, null);
   expect(isConfirmed).toBe(false);
   expect(failures.map(({ master }) => master).sort()).toEqual(silent.map(({ url }) => url).sort());

@@ -86,7 +86,7 @@ describe('slots', () => {
 
   async function holdSlots(...slots: number[]): Promise<void> {
     for (const slot of slots) {
-      const attempt = await redlockOn(masters).redlock.attempt(newClaim(onSlot(slot)));
+      const attempt = await redlockOn(masters).redlock.attempt(newClaim(onSlot(slot)), lasting);
       expect(attempt.kind).toBe('acquired');
     }
   }

@@ -47,7 +47,7 @@ const haveMarks = async (those: readonly TestMaster[]) =>
 async function expectLost(emptied: TestMaster): Promise<void> {
   const { redlock, events } = redlockOn(masters, graced);
   const claim = newClaim();
-  expect(await redlock.attempt(claim)).toMatchObject({ kind: 'acquired' });
+  expect(await redlock.attempt(claim, lasting)).toMatchObject({ kind: 'acquired' });
   await eventually('it is told', () => events.some(({ kind }) => kind === 'master-failing'));
   const failing = events.filter(({ kind }) => kind === 'master-failing');
   expect(failing).toEqual([{ kind: 'master-failing', master: emptied.url, failed: lostIts }]);
@@ -60,7 +60,7 @@ test('the first run on servers in use: votes at once, as after FLUSHALL on all',
     for (const master of masters) await master.flush();
     const { redlock, events } = redlockOn(masters, graced);
     const claim = newClaim({ resources: [round] });
-    expect(await redlock.attempt(claim), round).toMatchObject({ kind: 'acquired' });
+    expect(await redlock.attempt(claim, lasting), round).toMatchObject({ kind: 'acquired' });
     await redlock.release(claim, 0, null);
     await redlock.settled();
     expect(events.filter(({ kind }) => kind === 'master-failing')).toEqual([]);
@@ -121,12 +121,12 @@ test('a longer ttl than the grace, and a master emptied under it: held twice', a
   const [first, second] = masters as [TestMaster, TestMaster];
   const claim = newClaim({ ttlMs: 600_000 });
   const { redlock } = redlockOn([first, second]);
-  expect(await redlock.attempt(claim)).toMatchObject({ kind: 'acquired' });
+  expect(await redlock.attempt(claim, lasting)).toMatchObject({ kind: 'acquired' });
   await second.flush();
   const since = Date.now() - graceMs - 1_000;
   await second.command('hset', markKey, 'id', 'new', 'since', since);
   const attempt = (restartGraceMs: number) =>
-    redlockOn(masters, { restartGraceMs }).redlock.attempt(newClaim());
+    redlockOn(masters, { restartGraceMs }).redlock.attempt(newClaim(), lasting);
   expect((await attempt(600_000)).kind).not.toBe('acquired');
   // What masters.md warns of.
   expect((await attempt(graceMs)).kind).toBe('acquired');

@@ -36,7 +36,7 @@ afterAll(async () => {
 /** The fence of one lease, by a program of its own. */
 async function nextFence(): Promise<number> {
   const { redlock } = redlockOn(masters);
-  const attempt = await redlock.attempt(newClaim());
+  const attempt = await redlock.attempt(newClaim(), lasting);
   if (attempt.kind !== 'acquired') throw new Error(JSON.stringify(attempt));
   await redlock.release(attempt.lease.claim, 0, null);
   return attempt.lease.fence ?? Number.NaN;
@@ -81,7 +81,7 @@ describe('a counter that no counting has made', () => {
     const [seconds] = (await first.command('time')) as [string];
     await first.command('set', '{r}:fence', String((Number(seconds) + 2 * 86_400) * 1_000_000));
     const { redlock } = redlockOn([first]);
-    expect(await redlock.attempt(newClaim())).toMatchObject({
+    expect(await redlock.attempt(newClaim(), lasting)).toMatchObject({
       kind: 'unreachable',
       failures: [{ failed: failed('reply', /more than a day ahead of our clock/) }],
     });
@@ -126,7 +126,7 @@ describe('what others hold', () => {
       0,
     );
     const { redlock } = redlockOn([first], { masterTimeoutMs: 10_000 });
-    expect(await redlock.attempt(newClaim())).toMatchObject({
+    expect(await redlock.attempt(newClaim(), lasting)).toMatchObject({
       kind: 'busy',
       holder: 'x'.repeat(1_024),
     });
@@ -139,7 +139,7 @@ describe('what others hold', () => {
   test.each(['exclusive', 'shared'] as const)('an empty value is held, %s', async (kind) => {
     await first.command('set', 'r', '', 'px', 60_000);
     const { redlock } = redlockOn([first]);
-    expect(await redlock.attempt(newClaim({ sharing: { kind } }))).toMatchObject({
+    expect(await redlock.attempt(newClaim({ sharing: { kind } }), lasting)).toMatchObject({
       kind: 'busy',
       isHeld: true,
       holder: '(an empty value)',
@@ -166,10 +166,10 @@ test('scripts that the server has forgotten cost no vote', async () => {
   const { redlock } = redlockOn([first]);
   const forget = () => first.command('script', 'flush');
   for (let round = 0; round < 3; round += 1) {
-    const attempt = await redlock.attempt(newClaim());
+    const attempt = await redlock.attempt(newClaim(), lasting);
     if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
     await forget();
-    expect(await redlock.extend(attempt.lease)).toMatchObject({ kind: 'extended' });
+    expect(await redlock.extend(attempt.lease, lasting)).toMatchObject({ kind: 'extended' });
     await forget();
     expect(await redlock.release(attempt.lease.claim, 0, null)).toMatchObject({
       isConfirmed: true,
@@ -220,7 +220,7 @@ describe('a router that forgets connections', () => {
     async (how) => {
       const routers = await Promise.all(masters.map(router));
       const { redlock } = redlockOn(routers, { masterTimeoutMs: 10_000 });
-      const attempt = await redlock.attempt(newClaim());
+      const attempt = await redlock.attempt(newClaim(), lasting);
       if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
       // All three have it, so that none is asked for the first time by the release.
       await eventually('set everywhere', async () =>

@@ -11,7 +11,16 @@ import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
-import { clock, handleOn, never, newClaim, type Rig, redlockOn, unbounded } from './rig.ts';
+import {
+  clock,
+  handleOn,
+  lasting,
+  never,
+  newClaim,
+  type Rig,
+  redlockOn,
+  unbounded,
+} from './rig.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -37,7 +46,7 @@ function wait(
 
 async function hold(ttlMs = 60_000): Promise<{ rig: Rig; lease: Lease }> {
   const rig = redlockOn(masters);
-  const attempt = await rig.redlock.attempt(newClaim({ ttlMs }));
+  const attempt = await rig.redlock.attempt(newClaim({ ttlMs }), lasting);
   if (attempt.kind !== 'acquired') throw new Error(`free, but ${attempt.kind}`);
   return { rig, lease: attempt.lease };
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
-import { locksOn, newClaim, redlockOn, subsetsOf, untilNothingIsLeft } from './rig.ts';
+import { lasting, locksOn, newClaim, redlockOn, subsetsOf, untilNothingIsLeft } from './rig.ts';
 
 const masterTimeoutMs = 150;
 let all: TestMaster[] = [];
@@ -44,7 +44,7 @@ describe('five masters', () => {
     for (const taken of subsetsOf(five)) {
       await takeBy('them', taken);
       const claim = newClaim();
-      const attempt = await redlock.attempt(claim);
+      const attempt = await redlock.attempt(claim, lasting);
       expect(attempt.kind, `taken: ${namesOf(taken)}`).toBe(
         taken.length <= 2 ? 'acquired' : 'busy',
       );
@@ -71,7 +71,7 @@ describe('five masters', () => {
         const { redlock } = title.startsWith('with') ? warm : cold();
         await Promise.all(frozen.map((master) => master.freeze()));
         const claim = newClaim();
-        const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
+        const [attempt, elapsedMs] = await timed(redlock.attempt(claim, lasting));
         expect(attempt.kind, `frozen: ${namesOf(frozen)}`).toBe(
           isQuorate ? 'acquired' : 'unreachable',
         );
@@ -93,7 +93,7 @@ describe('five masters', () => {
       );
       const { redlock } = redlockOn(places, { masterTimeoutMs: 5_000 });
       const claim = newClaim();
-      const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
+      const [attempt, elapsedMs] = await timed(redlock.attempt(claim, lasting));
       expect(attempt.kind, `down: ${namesOf(down)}`).toBe(
         down.length <= 2 ? 'acquired' : 'unreachable',
       );
@@ -108,7 +108,7 @@ describe('five masters', () => {
     const [taken, first, second, third] = five as [TestMaster, TestMaster, TestMaster, TestMaster];
     await takeBy('them', [taken]);
     for (const master of [first, second, third]) await master.freeze();
-    expect(await redlock.attempt(newClaim())).toMatchObject({
+    expect(await redlock.attempt(newClaim(), lasting)).toMatchObject({
       kind: 'unreachable',
       failures: { length: 3 },
     });
@@ -127,10 +127,10 @@ test('a release on a quorum waits for no silent master, and a whole one does', a
     [true, redlock.release.bind(redlock)],
   ] as const) {
     const claim = newClaim();
-    await redlock.attempt(claim);
+    await redlock.attempt(claim, lasting);
     for (const master of three) await expect.poll(() => master.get('r')).toBe(claim.value);
     // All have answered when this is over, or owe it.
-    await redlock.attempt(newClaim({ resources: [claim.value] }));
+    await redlock.attempt(newClaim({ resources: [claim.value] }), lasting);
     await expect
       .poll(() => Promise.all(three.map((master) => master.get(claim.value))))
       .not.toContain(null);
@@ -153,7 +153,7 @@ describe('an even number of masters', () => {
       const masters = all.slice(0, masterCount);
       await takeBy('them', masters.slice(0, masterCount / 2));
       const { redlock } = redlockOn(masters, { masterTimeoutMs: 5_000 });
-      const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim()));
+      const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim(), lasting));
       expect(attempt).toMatchObject({ kind: 'busy', holder: 'them' });
       expect(elapsedMs).toBeLessThan(4_000);
       await untilNothingIsLeft(masters.slice(masterCount / 2));
@@ -164,7 +164,7 @@ describe('an even number of masters', () => {
     const masters = all.slice(0, masterCount / 2);
     const absent = masters.map((master) => `unix://${master.directory}/none`);
     const { redlock } = redlockOn([...masters, ...absent], { masterTimeoutMs: 5_000 });
-    const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim()));
+    const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim(), lasting));
     expect(attempt.kind).toBe('unreachable');
     expect(elapsedMs).toBeLessThan(4_000);
     await untilNothingIsLeft(masters);
@@ -192,13 +192,17 @@ test.each([
         ...absent.map((master) => `unix://${master.directory}/none`),
       ]);
       const claim = newClaim();
-      expect((await down.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'unreachable');
+      expect((await down.redlock.attempt(claim, lasting)).kind).toBe(
+        isEnough ? 'acquired' : 'unreachable',
+      );
       await down.redlock.release(claim, 0, null);
       await untilNothingIsLeft(masters);
 
       await takeBy('them', absent);
       const taken = redlockOn(masters);
-      expect((await taken.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'busy');
+      expect((await taken.redlock.attempt(claim, lasting)).kind).toBe(
+        isEnough ? 'acquired' : 'busy',
+      );
       await taken.redlock.release(claim, 0, null);
       await untilNothingIsLeft(present);
       await Promise.all(absent.map((master) => master.flush()));
@@ -212,7 +216,7 @@ test('a master whose connection is made only after the release keeps nothing', a
   proxy.delay(50); // Choosing a database takes a round trip before anything can be asked.
   const { redlock, masters } = redlockOn([first, second, `${proxy.url}?db=1`]);
   const claim = newClaim({ isFenced: false });
-  expect((await redlock.attempt(claim)).kind).toBe('acquired');
+  expect((await redlock.attempt(claim, lasting)).kind).toBe('acquired');
   await redlock.release(claim, 0, null);
   await masters[2]?.identify();
   await sleep(100);

@@ -98,7 +98,7 @@ describe('no vote', () => {
     const master = await oneMaster();
     await master.command('set', '{r}:fence', 'not a number');
     const { redlock } = redlockOn([master]);
-    expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'unreachable' });
+    expect(await redlock.attempt(newClaim(), lasting)).toMatchObject({ kind: 'unreachable' });
     await redlock.settled();
     expect(await master.keys()).toEqual(['{r}:fence']);
   });

@@ -15,13 +15,13 @@ import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../src/system/clock.ts';
+import { createPlainClock } from '../../src/system/clock.ts';
 import { eventually } from '../servers/processes.ts';
 
 /** Anything with the address of a master: a TestMaster, a FaultyProxy, or just the address. */
 type Place = { readonly url: string } | string;
 
-export const clock = createSystemClock();
+export const clock = createPlainClock();
 export const lasting = new AbortController().signal;
 /** The same, for one waiter: what a crowd listens to looks like a leak. */
 export const never = () => new AbortController().signal;

@@ -280,7 +280,8 @@ describe('a promoted replica', () => {
     const { redlock } = redlockOn([replica], settings);
     await eventually(
       'it counts',
-      async () => (await redlock.attempt(newClaim({ resources: ['t'] }))).kind === 'acquired',
+      async () =>
+        (await redlock.attempt(newClaim({ resources: ['t'] }), lasting)).kind === 'acquired',
     );
     expect(performance.now() - startedAt).toBeGreaterThan(1_000);
     // Another program, long after: the promotion is known.

@@ -11,7 +11,7 @@ import { ServerRegistry } from '../../src/redis/identity.ts';
 import { historyKeysOf, markKeyOf, ownerKeyOf } from '../../src/redis/keys.ts';
 import { LockObserver } from '../../src/redis/observer.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../src/system/clock.ts';
+import { createPlainClock } from '../../src/system/clock.ts';
 import type { Server, World } from '../contract/world.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import type { TestMaster } from '../servers/master.ts';
@@ -68,7 +68,7 @@ function serverBehind(
   async function looking<Answer>(ask: (observer: LockObserver) => Promise<Answer>) {
     const registry = new ServerRegistry();
     const address = parseAddress(proxy.url);
-    const observer = new LockObserver(address, settings, registry, createSystemClock());
+    const observer = new LockObserver(address, settings, registry, createPlainClock());
     const answer = await ask(observer);
     observer.close();
     return answer;
@@ -81,7 +81,7 @@ function serverBehind(
         parseAddress(proxy.url),
         settings,
         new ServerRegistry(),
-        createSystemClock(),
+        createPlainClock(),
       );
       handles.push(handle);
       return handle;
@@ -93,7 +93,7 @@ function serverBehind(
         parseAddress(proxy.url),
         compared,
         registry,
-        createSystemClock(),
+        createPlainClock(),
       );
       handles.push(handle);
       return handle;

@@ -19,6 +19,7 @@ export class Machine implements ClockSources {
   readonly name: string;
   readonly world: World;
   readonly rate: number;
+  readonly alarm = null;
   readonly processes = new Set<SimProcess>();
   /** The true time for which it was stopped or asleep, for checkers of durations. */
   stoppedMs = 0;

@@ -139,8 +139,8 @@ export const mutants: readonly Mutant[] = [
     'the largest count of the voters is used without writing it back',
     rarely(20, 'partitions', 'fence'),
     'lock/redlock.ts',
-    'const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);',
-    'const agreed = fence.isAgreed || this.masterCount > 0 ? lease : await this.#writeBack(lease);',
+    'const agreed = fence.isAgreed ? lease : await this.#writeBack(lease, aborted);',
+    'const agreed = fence.isAgreed || this.masterCount > 0 ? lease : await this.#writeBack(lease, aborted);',
   ),
   inSource(
     'smallest-count',

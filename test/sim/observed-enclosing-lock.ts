@@ -40,7 +40,7 @@ export function observedEnclosingLock(
       return acquisition;
     }
 
-    override async extend(held: Lease, ended?: AbortSignal): Promise<Extension> {
+    override async extend(held: Lease, ended: AbortSignal): Promise<Extension> {
       const extension = await super.extend(held, ended);
       if (belief && extension.kind === 'extended') witness.provenAnew(belief, extension.lease);
       if (belief && extension.kind === 'lost') belief.isBelieved = false;

@@ -9,6 +9,8 @@ import { timingsOf } from './options.ts';
 import type { Program } from './program.ts';
 import { type Actor, key, prefix, resource, Stage } from './stage.ts';
 
+const lasting = new AbortController().signal;
+
 const each = <Item>(items: readonly Item[], act: (item: Item) => void) => {
   for (const item of items) act(item);
 };
@@ -31,7 +33,7 @@ describe('an attempt', () => {
       const stage = new Stage({ masterCount });
       each(stage.servers.slice(masterCount / 2), ({ redis }) => redis.put(key, 'another', 60_000));
       const actor = stage.actor('a');
-      const attempt = stage.start(actor, () => actor.redlock.attempt(actor.newClaim()));
+      const attempt = stage.start(actor, () => actor.redlock.attempt(actor.newClaim(), lasting));
       // One round trip to connect, and one to ask.
       await stage.pass(5);
       expect(attempt.value).toMatchObject({ kind: 'busy', holder: 'another' });
@@ -404,7 +406,7 @@ describe('found by the simulator: what comes late', () => {
     // repaired.
     for (let count = 0; count < 14; count += 1) {
       if (count === 6) stage.server(1).stop();
-      const extension = stage.start(actor, () => actor.redlock.extend(lease));
+      const extension = stage.start(actor, () => actor.redlock.extend(lease, lasting));
       await stage.pass(330);
       if (extension.value?.kind === 'extended') lease = extension.value.lease;
     }
@@ -418,13 +420,13 @@ describe('found by the simulator: what comes late', () => {
     const lease = await leaseOf(stage, actor);
     const { toServer } = stage.network.link('a', 'm1');
     stage.server(0).freeze();
-    stage.start(actor, () => actor.redlock.extend(lease));
+    stage.start(actor, () => actor.redlock.extend(lease, lasting));
     await stage.pass(1_010);
     stage.server(0).thaw();
     stage.server(0).redis.put(key, lease.claim.value, 60_000);
     stage.server(0).freeze();
     toServer.slowMs = 20;
-    stage.start(actor, () => actor.redlock.extend(lease));
+    stage.start(actor, () => actor.redlock.extend(lease, lasting));
     await stage.pass(10);
     stage.start(actor, () => actor.redlock.release(lease.claim, 0, null));
     await stage.pass(200);
@@ -439,7 +441,7 @@ describe('found by the simulator: what comes late', () => {
     const lease = await leaseOf(stage, actor);
     stage.server(2).redis.put(key, null);
     stage.server(2).freeze();
-    const extension = stage.start(actor, () => actor.redlock.extend(lease));
+    const extension = stage.start(actor, () => actor.redlock.extend(lease, lasting));
     await stage.pass(500);
     expect(extension.value).toMatchObject({ kind: 'extended', extendedCount: 2 });
     await stage.pass(600);

@@ -113,7 +113,7 @@ export class StepProgram {
         const observers = addresses.map(
           (address) => new system.LockObserver(address, settings, registry, clock),
         );
-        return new system.MasterQuery(observers, clock, { answerMs: masterTimeoutMs });
+        return new system.MasterQuery(observers, clock, system.usualLimits(masterTimeoutMs));
       },
       redlock: async () => {
         const registry = new system.ServerRegistry();

@@ -108,6 +108,7 @@ export function systemOf(modules: Modules) {
     MastersWatch: modules['redis/masters-watch'].MastersWatch,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
+    usualLimits: modules['ctl/master-query'].usualLimits,
     acquireOnce: modules['ctl/steps/acquire-once'].acquireOnce,
     hold: modules['ctl/steps/holder-daemon'].hold,
     freezeLock: modules['ctl/people/acts'].freezeLock,

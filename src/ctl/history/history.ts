@@ -100,7 +100,7 @@ async function writtenNames(
   fromMs: number | null,
 ): Promise<string[]> {
   if (name !== null) return [name];
-  return query.historyNames(fromMs === null ? { isNewest: true } : { sinceMs: fromMs });
+  return fromMs === null ? query.newestHistoryNames() : query.historyNames(fromMs);
 }
 
 /** `written`: whose histories are read; `present`: the locks whose holder may have no line yet. */

@@ -6,7 +6,7 @@ import { acquire, type IdentifiedServer } from '../../lock/acquire.ts';
 import { type Attempts, type IsHeldAround, waitUnlessNested } from '../../lock/nested-wait.ts';
 import type { Clock, Random, Report } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
-import type { Claim, Sharing } from '../../lock/types.ts';
+import { alone, type Claim, type Sharing } from '../../lock/types.ts';
 import { type HolderRecord, newClaim } from '../../lock/value.ts';
 import { type Acquisition, waitForLock } from '../../lock/wait.ts';
 
@@ -53,7 +53,11 @@ export async function acquireOnce(
     random,
     report,
     newClaim: () =>
-      newClaim({ resources: [name], ttlMs, isFenced, sharing }, newToken(), holderRecord()),
+      newClaim(
+        { ...alone, resources: [name], ttlMs, isFenced, sharing },
+        newToken(),
+        holderRecord(),
+      ),
     waiterId: waiterIdOf(newToken()),
     lineOf: () => null,
   };

@@ -52,7 +52,7 @@ export async function extendBy(handle: LockHandle, ttlMs: number, access: Access
       waiter: null,
     };
     const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
-    const extension = await redlock.extend(lease);
+    const extension = await redlock.extend(lease, new AbortController().signal);
     close();
     const now = clock.now();
     if (extension.kind === 'unreachable') return { kind: 'unknown' };

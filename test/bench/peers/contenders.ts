@@ -16,7 +16,7 @@ import { parseAddress } from '../../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../../src/system/clock.ts';
+import { createPlainClock } from '../../../src/system/clock.ts';
 import { npmFolder, versions } from './cache.ts';
 
 /**
@@ -42,7 +42,7 @@ export const ours: Peer = {
   name: 'redlock-run',
   asksBy: 'script',
   join: async (urls) => {
-    const clock = createSystemClock();
+    const clock = createPlainClock();
     const registry = new ServerRegistry();
     const settings = {
       prefix: '',

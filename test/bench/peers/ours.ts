@@ -10,11 +10,11 @@ import { parseAddress } from '../../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../../src/system/clock.ts';
+import { createPlainClock } from '../../../src/system/clock.ts';
 import { type Cycle, callTimeoutMs, ttlMs } from './npm.ts';
 
 export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
-  const clock = createSystemClock();
+  const clock = createPlainClock();
   const registry = new ServerRegistry();
   const settings = {
     prefix: '',
@@ -36,7 +36,7 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
     const value = randomUUID();
     const own = { resources, token: value, value, ttlMs, isFenced };
     const claim = { ...own, sharing, preemptible, waiter: null };
-    const attempt = await redlock.attempt(claim);
+    const attempt = await redlock.attempt(claim, new AbortController().signal);
     if (attempt.kind !== 'acquired') throw new Error(`${attempt.kind}`);
     await redlock.releaseOnQuorum(claim);
   };

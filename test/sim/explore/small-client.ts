@@ -205,7 +205,7 @@ export class SmallClient {
   }
 
   async #attempt(): Promise<void> {
-    const attempt = await this.#redlock.attempt(this.#newClaim());
+    const attempt = await this.#redlock.attempt(this.#newClaim(), new AbortController().signal);
     this.#acquired(attempt.kind === 'acquired' ? attempt.lease : null);
   }
 

@@ -3,13 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { MasterSet } from '../../../src/lock/round.ts';
 import type { Failed } from '../../../src/lock/types.ts';
-import { createSystemClock } from '../../../src/system/clock.ts';
+import { createPlainClock } from '../../../src/system/clock.ts';
 
 type Vote = { readonly kind: 'yes' };
 type Peer = { readonly name: string };
 type Ask = (master: Peer) => Promise<Vote | Failed>;
 
-const clock = createSystemClock();
+const clock = createPlainClock();
 const masters = ['a', 'b', 'c'].map((name): Peer => ({ name }));
 const setOf = (timeoutMs: number) => new MasterSet<Peer>(masters, clock, timeoutMs, () => {});
 const yes = async (): Promise<Vote> => ({ kind: 'yes' });

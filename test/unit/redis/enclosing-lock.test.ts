@@ -2,6 +2,7 @@
 // src/redis/enclosing-lock.ts.
 
 import { expect, it } from 'vitest';
+import { usualDriftFactor } from '../../../src/lock/quorum.ts';
 import type { Lease } from '../../../src/lock/types.ts';
 import { EnclosingLock } from '../../../src/redis/enclosing-lock.ts';
 import { failed } from '../../../src/redis/errors.ts';
@@ -9,6 +10,7 @@ import type { LockObserver } from '../../../src/redis/observer.ts';
 import type { LockSnapshot } from '../../../src/redis/snapshot.ts';
 import { HandClock, settled } from '../hand-clock.ts';
 
+const lasting = new AbortController().signal;
 const ttlMs = 10_000;
 const nothing: LockSnapshot = {
   type: null,
@@ -39,7 +41,7 @@ function enclosed(shown: readonly (LockSnapshot | typeof silent)[], clock = new 
     { names: ['x'], token: 'ours', fence: 7, ttlMs },
     observers as unknown as LockObserver[],
     clock,
-    { masterTimeoutMs: 100, reserveMs: 1_000 } as ConstructorParameters<typeof EnclosingLock>[3],
+    { masterTimeoutMs: 100, reserveMs: 1_000, driftFactor: usualDriftFactor },
     () => {},
   );
 }
@@ -73,17 +75,17 @@ it.each([
   ['another value on one master', [shows('theirs', 9_000), nothing, nothing], 'taken'],
   ['no value', [nothing, nothing, shows('ours', 9_000)], 'expired'],
 ] as const)('%s: an extension says how it was lost', async (_, shown, reason) => {
-  expect(await enclosed(shown).extend(old)).toEqual({ kind: 'lost', reason });
+  expect(await enclosed(shown).extend(old, lasting)).toEqual({ kind: 'lost', reason });
 });
 
 it('an extension is one that the enclosing run has made since', async () => {
   const clock = new HandClock();
   const lock = enclosed([shows('ours', 9_000), shows('ours', 9_000), nothing], clock);
-  const extension = await lock.extend(old);
+  const extension = await lock.extend(old, lasting);
   if (extension.kind !== 'extended') throw new Error(extension.kind);
   expect(extension.lease.startedAt).toBe(-1_000);
   expect(extension.extendedCount).toBe(2);
-  const again = lock.extend(extension.lease);
+  const again = lock.extend(extension.lease, lasting);
   await settled();
   await clock.moveTo(100);
   expect(await again).toMatchObject({ kind: 'unreachable' });

@@ -4,7 +4,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Alarm, createSystemClock, readingsNow } from '../../../src/system/clock.ts';
+import {
+  type Alarm,
+  createPlainClock,
+  createSystemClock,
+  readingsNow,
+} from '../../../src/system/clock.ts';
 
 /** Three clocks to be moved by hand, and what our clock told of them. */
 function rig(hasBoot = true, alarm: Alarm | null = null) {
@@ -129,18 +134,18 @@ describe('now', () => {
 
 describe('sleep', () => {
   test('lasts so long by the real clock, and not much longer', async () => {
-    const clock = createSystemClock();
+    const clock = createPlainClock();
     const before = performance.now();
     await clock.sleep(60);
     expect(performance.now() - before).toSatisfy((ms) => ms >= 59 && ms < 1_000);
   });
 
   test.each([0, -5, Number.NEGATIVE_INFINITY])('%d ms are over at once', async (ms) => {
-    await createSystemClock().sleep(ms);
+    await createPlainClock().sleep(ms);
   });
 
   test('ends as soon as it is cancelled, also when it was before', async () => {
-    const clock = createSystemClock();
+    const clock = createPlainClock();
     const cancelled = new AbortController();
     const sleeping = clock.sleep(Number.POSITIVE_INFINITY, cancelled.signal);
     cancelled.abort();
@@ -190,7 +195,7 @@ describe('sleep', () => {
   });
 
   test('leaves no listener behind', async () => {
-    const clock = createSystemClock();
+    const clock = createPlainClock();
     const { signal } = new AbortController();
     // Node warns of a leak at eleven.
     for (let count = 0; count < 20; count += 1) await clock.sleep(1, signal);

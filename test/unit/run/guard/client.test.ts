@@ -13,10 +13,10 @@ import {
 import { loadLibc } from '../../../../src/run/processes/libc.ts';
 import { childrenHere, reapOrphans } from '../../../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../../../src/run/processes/process-table.ts';
-import { createSystemClock, readingsNow } from '../../../../src/system/clock.ts';
+import { createPlainClock, readingsNow } from '../../../../src/system/clock.ts';
 
 const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1 } as const;
-const clock = createSystemClock();
+const clock = createPlainClock();
 /** Not a subreaper: the test runner has children of its own. */
 const libc = { ...loadLibc(), becomeSubreaper: () => true };
 const timeLeft = () => [9_000, 9_000] as const;
