@@ -9,6 +9,9 @@ import type { WaitEvent } from './run-lines.ts';
 import { mayColour, type Output } from './stderr.ts';
 import type { TerminalLine } from './terminal-line.ts';
 
+/** Adds colours to a text, or none. */
+type Paint = (text: string) => string;
+
 /** What holds a wait up at present. */
 export interface WaitState {
   /** Changes with the holder: then the line is printed again. '': it is between two holders. */
@@ -25,7 +28,7 @@ export interface WaitNoticeSettings {
   /** The longest that the wait may last, in ms; null: for ever. */
   readonly waitMs: number | null;
   /** Prints a line; `paint` adds colours to it. `waitedMs`: for how long the wait has lasted. */
-  readonly print: (line: string, paint: (line: string) => string, waitedMs: number) => void;
+  readonly print: (line: string, paint: Paint, waitedMs: number) => void;
   /** Lines are printed, and nothing is drawn, also on a terminal: JSON. */
   readonly isPlain: boolean;
 }
@@ -41,7 +44,7 @@ export class WaitNotice {
   readonly #isDumb: boolean;
   readonly #hasColour: boolean;
   /** null: it is not loaded yet. */
-  #paint: ((line: string) => string) | null;
+  #paint: Paint | null;
   #beganAt = Number.POSITIVE_INFINITY;
   #updateCount = 0;
   #state: WaitState | null = null;
@@ -57,7 +60,7 @@ export class WaitNotice {
     const hasWidth = Number(output.columns) > 0;
     const isTerminal = output.isTTY === true && hasWidth && !settings.isPlain;
     this.#hasColour = mayColour(isTerminal, environment);
-    this.#paint = this.#hasColour ? null : (line) => line;
+    this.#paint = this.#hasColour ? null : (head) => head;
     this.#isTerminal = isTerminal;
     this.#isDumb = this.#isTerminal && environment.TERM === 'dumb';
   }
@@ -89,35 +92,37 @@ export class WaitNotice {
   }
 
   async #tell(): Promise<void> {
-    if (this.#paint === null) {
-      const { paintedWait } = await import('./colour.ts');
-      this.#paint = (line) => line.replace(waitingHead, (head) => paintedWait(head));
-    }
+    this.#paint ??= (await import('./colour.ts')).paintedWait;
     if (this.#state === null) return;
     const isDrawn = this.#isTerminal && !this.#isDumb;
     if (isDrawn) await this.#draw(this.#paint);
     else this.#print(this.#state, this.#paint);
   }
 
-  #line(state: WaitState): string {
+  /** The line, and what gives its beginning a colour. */
+  #shown({ why, position }: WaitState, paint: Paint): { line: string; paintRow: Paint } {
     const { names, waitMs } = this.#settings;
-    const why = state.why(Date.now());
     const waitedMs = this.#waitedMs();
-    return oneLine(waitingLine({ names, waitMs, position: state.position, waitedMs, why }));
+    const head = waitingHead({ waitedMs, waitMs });
+    const line = waitingLine({ names, waitMs, position, waitedMs, why: why(Date.now()) });
+    const paintRow = (row: string) =>
+      row.startsWith(head) ? paint(head) + row.slice(head.length) : row;
+    return { line: oneLine(line), paintRow };
   }
 
   #waitedMs(): number {
     return performance.now() - this.#beganAt;
   }
 
-  async #draw(paint: (line: string) => string): Promise<void> {
+  async #draw(paint: Paint): Promise<void> {
     if (this.#drawn === null) {
       const { TerminalLine } = await import('./terminal-line.ts');
       const mayWrite = () => !isInBackground();
       this.#drawn ??= new TerminalLine(this.#output, mayWrite, this.#hasColour);
     }
     if (this.#state === null || !this.#isShowable()) return;
-    this.#drawn.draw(this.#line(this.#state), paint);
+    const { line, paintRow } = this.#shown(this.#state, paint);
+    this.#drawn.draw(line, paintRow);
   }
 
   /** In the background the terminal is another program's: what is on it is no longer ours. */
@@ -127,7 +132,7 @@ export class WaitNotice {
     return false;
   }
 
-  #print(state: WaitState, paint: (line: string) => string): void {
+  #print(state: WaitState, paint: Paint): void {
     const now = performance.now();
     if (this.#isDumb && (this.#printed !== null || !this.#isShowable())) return;
     if (this.#waitedMs() < state.printAfterMs) return;
@@ -138,7 +143,8 @@ export class WaitNotice {
       if (!hasChanged && silentMs < silenceMs) return;
     }
     this.#printed = { key: state.key, at: now };
-    this.#settings.print(this.#line(state), paint, this.#waitedMs());
+    const { line, paintRow } = this.#shown(state, paint);
+    this.#settings.print(line, paintRow, this.#waitedMs());
   }
 }
 

@@ -6,7 +6,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId } from '../system/caller.ts';
-import { ConfigError, fileError } from '../text/errors.ts';
+import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import type { Given, Layer } from './layer.ts';
 import type { MasterEntry, TlsEntry } from './schema.ts';
@@ -154,8 +154,8 @@ function reading<Result>(
     return read();
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const why = fileError(error);
-    if (why === 'no such file' && missing !== null) throw missing;
+    if (isMissing(error) && missing !== null) throw missing;
+    const why = fileError(error, 'read');
     throw new ConfigError(`${subject}: ${path}: ${why} (name a readable YAML file by --config)`);
   }
 }
@@ -173,7 +173,7 @@ export interface ConfigFile {
   readonly layer: Layer;
   /** Null when the key is absent. */
   readonly masters: ConfigList | null;
-  readonly tls: { readonly entry: TlsEntry; readonly subject: string } | null;
+  readonly tls: { readonly entry: TlsEntry; readonly source: string } | null;
   readonly minorWarnings: readonly ConfigWarning[];
 }
 
@@ -226,7 +226,7 @@ export async function readConfigFile(
     masters: entries
       ? { source: source('masters'), subject: `${source('masters')}: masters`, entries }
       : null,
-    tls: data.tls ? { entry: data.tls, subject: `${source('tls')}: tls` } : null,
+    tls: data.tls ? { entry: data.tls, source: source('tls') } : null,
     minorWarnings: warningsAbout(file, yaml),
   };
 }

@@ -8,7 +8,7 @@
 import { accessSync, constants, lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId, userOf } from '../system/caller.ts';
-import { fileError, OutputError, UsageError } from '../text/errors.ts';
+import { fileError, isMissing, OutputError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 
 /**
@@ -53,7 +53,7 @@ function find(path: string): Stats | null {
   try {
     return statSync(path);
   } catch (error) {
-    if (fileError(error) === 'no such file') return null;
+    if (isMissing(error)) return null;
     throw fault(path, error, 'name another file');
   }
 }

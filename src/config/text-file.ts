@@ -87,7 +87,7 @@ export function openTrusted(path: string): OpenedFile | null {
 }
 
 function unreadable(path: string, error: unknown): ConfigError {
-  const why = fileError(error);
+  const why = fileError(error, 'read');
   return new ConfigError(`config: ${path}: ${why} (name a readable YAML file by --config)`);
 }
 

@@ -151,11 +151,17 @@ export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
+/** Whether node:fs found nothing at a path. */
+export function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
 /**
  * Says in words why a file could not be used, from the error that node:fs threw. Where a file is to
  * be written, ENOENT means that its directory is missing.
  */
-export function fileError(error: unknown, use: 'read' | 'written' = 'read'): string {
+export function fileError(error: unknown, use: 'read' | 'written'): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   if (code === 'ENOENT' && use === 'written') return 'no such directory';
   const words: Readonly<Record<string, string>> = {

@@ -215,14 +215,17 @@ export interface WaitFacts {
 }
 
 /** `waiting 1m12s (of 10m) for "deploy": 2nd in the queue; held by ...`. */
-export function waitingLine({ names, waitedMs, waitMs, position, why }: WaitFacts): string {
-  const limit = waitMs === null ? '' : ` (of ${renderDuration(waitMs)})`;
+export function waitingLine(facts: WaitFacts): string {
+  const { names, position, why } = facts;
   const where = position === null ? '' : `${ordinal(position + 1)} in the queue; `;
-  return `waiting ${inSeconds(waitedMs)}${limit} for ${whichOf(names)}: ${where}${why}`;
+  return `${waitingHead(facts)} for ${whichOf(names)}: ${where}${why}`;
 }
 
-/** The beginning of that line: it may be shown in a colour. */
-export const waitingHead = /^waiting \S+( \(of \S+\))?(?= for )/;
+/** The beginning of that line, `waiting 1m12s (of 10m)`: it may be shown in a colour. */
+export function waitingHead({ waitedMs, waitMs }: Pick<WaitFacts, 'waitedMs' | 'waitMs'>): string {
+  const limit = waitMs === null ? '' : ` (of ${renderDuration(waitMs)})`;
+  return `waiting ${inSeconds(waitedMs)}${limit}`;
+}
 
 /**
  * "held by ops@web1 (pid 4711, deploy.sh) for 3m20s": the span is by the clocks of the holder's

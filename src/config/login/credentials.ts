@@ -25,7 +25,7 @@ async function readText({ text: file, base, subject }: Field): Promise<string> {
     return readTextFile(resolve(base, file)).toString();
   } catch (error) {
     throw new ConfigError(
-      `${subject}: ${quoted(file)}: ${fileError(error)} (paths start from ${base})`,
+      `${subject}: ${quoted(file)}: ${fileError(error, 'read')} (paths start from ${base})`,
     );
   }
 }
@@ -101,7 +101,7 @@ export interface DefaultLogin extends Secret {
 export interface DefaultLoginPlaces {
   /** In the order of precedence. */
   readonly layers: readonly Layer[];
-  readonly tls: { readonly entry: TlsEntry; readonly subject: string } | null;
+  readonly tls: { readonly entry: TlsEntry; readonly source: string } | null;
   /** The environment twins of the keys under `tls`. */
   readonly tlsVariables: Readonly<Partial<Record<TlsKey, Given>>>;
   /** Where relative paths under `tls` start. */
@@ -132,12 +132,13 @@ export async function readDefaultLogin(
     },
     warn,
   );
-  const ownFields = fieldsOf(tls?.entry, base, tls?.subject ?? '');
-  const own = tls === null ? undefined : await readTls(ownFields, tls.subject, warn);
+  const subject = `${tls?.source}: tls`;
+  const ownFields = fieldsOf(tls?.entry, base, subject);
+  const own = tls === null ? undefined : await readTls(ownFields, subject, warn);
   const [variable] = Object.values(tlsVariables);
   const shared =
     variable === undefined ? own : await readTls({ ...ownFields, ...tlsVariables }, 'tls', warn);
-  const source = variable?.source ?? tls?.subject.replace(/: tls$/, '');
+  const source = variable?.source ?? tls?.source;
   return {
     ...(user === undefined ? {} : { username: notEmpty(user.text, user.subject) }),
     ...secret,

@@ -58,14 +58,13 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
 const longWaitMs = 1_000;
 
 /**
- * "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00", or "done: waited
- * for ops@web1, pid 4711, ...", and in parentheses what its own --note and CI job were.
+ * "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00", or "done; waited:
+ * held by ops@web1, pid 4711, ...", and in parentheses what its own --note and CI job were.
  */
 export function reasonOf(run: PastRun): string {
   const end = endOfRun(run);
   const waited = waitedFor(run);
-  const separator = end.includes(': ') ? '; ' : ': ';
-  const sentence = waited === '' ? end : `${end}${separator}${waited}`;
+  const sentence = waited === '' ? end : `${end}; ${waited}`;
   const why = reasonParts(run).join(', ');
   // What is told of a blocker may end with a note of its own.
   const tellsOfBlocker = waited !== '' || (run.heldMs === null && run.blocker !== null);

@@ -65,7 +65,7 @@ describe('fileError', () => {
     [failed('EISDIR'), 'is a directory'],
     [failed('EIO'), 'cannot be read: EIO'],
     ['odd', 'cannot be read: unknown error'],
-  ])('%s', (error, expected) => expect(fileError(error)).toBe(expected));
+  ])('%s', (error, expected) => expect(fileError(error, 'read')).toBe(expected));
 
   test.each([
     [failed('ENOENT'), 'no such directory'],
