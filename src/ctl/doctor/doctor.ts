@@ -176,7 +176,7 @@ export function renderFindings(
       ];
     });
   const counts = grades.map((grade) =>
-    countLine(grade, findings.filter((finding) => finding.grade === grade).length),
+    countLine(grade, groups.filter((group) => group.grade === grade).length),
   );
   const [head, ...rows] = toned(renderTable(['CHECK', 'MASTER', 'RESULT'], fine), 'plain');
   const parts: TonedLine[][] = [
@@ -187,7 +187,7 @@ export function renderFindings(
   return parts.flatMap((part, at) => (at === 0 ? part : [...toned('\n', 'plain'), ...part]));
 }
 
-/** "no errors", "1 warning", "2 unknown", "22 ok" */
+/** Of what is shown: "no errors", "1 warning", "2 unknown", "22 ok" */
 function countLine(grade: Grade, count: number): string {
   const isNoun = grade === 'error' || grade === 'warning';
   const word = isNoun && count !== 1 ? `${grade}s` : grade;

@@ -42,14 +42,14 @@ export const mark: Check = (facts, circumstances) => {
   }
   const isLost = circumstances.oldestMarkMs - (forMs ?? 0) > sameMomentMs;
   const what = isLost ? 'has lost its mark, or is new' : 'is new, or was emptied with the others';
-  const restartGraceMs = circumstances.restartGraceMs;
-  const rest =
-    forMs === null
-      ? `${roughly(restartGraceMs)} from the next run on`
-      : roughly(restartGraceMs - forMs);
   const why = 'it may have forgotten a lock that is still held';
-  const fix = forMs === null ? 'let a run ask for a lock, and wait' : 'wait';
-  return ['warning', `${what}: does not vote for ${rest}`, why, fix];
+  const { restartGraceMs } = circumstances;
+  // The next run marks it, and the time without a vote begins with the mark.
+  if (forMs === null) {
+    const when = `votes within ${roughly(restartGraceMs)} of the next run`;
+    return ['warning', `${what}: ${when}`, why, 'start a run: it waits for that'];
+  }
+  return ['warning', `${what}: does not vote for ${roughly(restartGraceMs - forMs)}`, why, 'wait'];
 };
 
 export const restart: Check = (facts, circumstances) => {
