@@ -116,9 +116,10 @@ describe('every run once', () => {
   });
 });
 
-test('of a name of which nothing is known it says to check the name', async () => {
+test('of a name of which nothing is known it says why there may be no line', async () => {
   const saidOf = async (...args: string[]) => (await ask(...args)).stderr;
-  expect(await saidOf('typo')).toBe('redlockctl: no runs (check the name)\n');
+  const advice = 'check the name; a run that ends with 69, 78, 126 or 127 may leave no line';
+  expect(await saidOf('typo')).toBe(`redlockctl: no runs (${advice})\n`);
   expect(await saidOf()).toBe('redlockctl: no runs\n');
   await masters[0]?.command('set', 'redlock:foreign', 'x');
   expect(await saidOf('foreign')).toBe('redlockctl: no runs\n');

@@ -166,8 +166,9 @@ function summaryOf(runs: readonly PastRun[], leftOut: number, isPart: boolean): 
   return `${count}${missed}${leftOut > 0 ? `; ${older} older left out (say --since)` : ''}`;
 }
 
-/** A name of which nothing is known may be misspelt. */
+/** A name of which nothing is known may be misspelt, or its run never had the lock. */
 function adviceOn(name: string | null, { runs, acts, locks }: Past): string {
   const isKnown = runs.length + acts.length > 0 || locks.some(({ holders }) => holders.length > 0);
-  return name === null || isKnown ? '' : ' (check the name)';
+  const unseen = 'a run that ends with 69, 78, 126 or 127 may leave no line';
+  return name === null || isKnown ? '' : ` (check the name; ${unseen})`;
 }
