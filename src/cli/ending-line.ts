@@ -45,7 +45,7 @@ export function endingLine(asked: Asked, finished: Finished): string | null {
       return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(result)}`;
     }
     case 'replaced': {
-      const why = `given up for ${waiterLine(cause.by)}`;
+      const why = `stopped for ${waiterLine(cause.by)}`;
       return `replaced: ${which}: ${why}; the command ${stopLine(result)}`;
     }
     case 'stopped': {

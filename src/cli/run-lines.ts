@@ -201,7 +201,7 @@ function causeLine(cause: StopReason): string {
     case 'signal':
       return `told to stop by ${cause.signal}`;
     case 'replaced':
-      return `given up for ${waiterLine(cause.by)}`;
+      return `stopped for ${waiterLine(cause.by)}`;
     case 'stopped':
       return `asked to stop by ${personLine(cause.by)}`;
     default:

@@ -279,7 +279,7 @@ const settingTable = [
     key: 'supersede',
     kind: 'boolean',
     default: 'false',
-    description: 'the newest waiter wins: older waiters with this setting give up (exit 75)',
+    description: 'the newest waiter wins: older ones with this setting leave the queue (exit 75)',
     option: { long: '--supersede' },
   },
   {

@@ -108,10 +108,10 @@ function unlessAborted(
   aborted: AbortSignal,
 ): Promise<string | null> {
   const given = new Promise<string>((resolve) => {
-    const giveUp = () => resolve('the wait was given up');
-    if (aborted.aborted) giveUp();
-    aborted.addEventListener('abort', giveUp, { once: true });
-    void whyNotReady.then(() => aborted.removeEventListener('abort', giveUp));
+    const stop = () => resolve('told to stop waiting');
+    if (aborted.aborted) stop();
+    aborted.addEventListener('abort', stop, { once: true });
+    void whyNotReady.then(() => aborted.removeEventListener('abort', stop));
   });
   return Promise.race([whyNotReady, given]);
 }

@@ -20,7 +20,7 @@ export interface RunLine extends Omit<HolderRecord, 'since'> {
   readonly token: string;
   /** As in --report. */
   readonly outcome: string;
-  /** From the first attempt until the lock was acquired or given up. */
+  /** From the first attempt until the lock was acquired or the wait ended. */
   readonly waitMs: number;
   /** From the acquisition to the release; null: the command was never started. */
   readonly heldMs: number | null;

@@ -26,7 +26,7 @@ export type Sharing =
 
 /**
  * What a newer waiter of the same setting may do to a client. never: nothing. supersede: take its
- * position in the queue. replace: that, and have it give up the lock that it holds.
+ * position in the queue. replace: that, and have it stop and release the lock.
  */
 export type Preemptible = 'never' | 'supersede' | 'replace';
 

@@ -64,7 +64,7 @@ export interface WaitLimits {
   readonly giveUpAfterMs: number;
   /** Bounds the attempts by their number, and by nothing else; null: they are not. */
   readonly retries: Retries | null;
-  /** Gives up where so many waiters are in the queue already; null: waits behind any number. */
+  /** Ends the wait where so many waiters are queued already; null: waits behind any number. */
   readonly maxWaiters: number | null;
   readonly aborted: AbortSignal;
 }

@@ -255,8 +255,8 @@ function whileReleasing(state: State, event: Event): Step {
   if (event.kind !== 'missing' || !isNews) return [state, []];
   // Only missing: no other holder is known to have had it beside the command, whose exit code
   // stands.
-  const isGivenUp = state.cause?.kind === 'replaced' || state.cause?.kind === 'stopped';
-  const isLoss = event.reason === 'taken' && !isGivenUp;
+  const isByRequest = state.cause?.kind === 'replaced' || state.cause?.kind === 'stopped';
+  const isLoss = event.reason === 'taken' && !isByRequest;
   const cause: StopReason | null = isLoss
     ? { kind: 'lost', reason: event.reason, isAtRelease: true }
     : state.cause;

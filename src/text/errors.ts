@@ -96,11 +96,12 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   {
     code: '79',
     run:
-      'the lock was lost, or given up to --replace or redlockctl stop, while the command ran; ' +
-      'the command was stopped; --reentrant: the enclosing lock was lost',
+      'the lock was lost while the command ran, and the command was stopped; or it was stopped ' +
+      'for a newer run (--replace) or by redlockctl stop; ' +
+      '--reentrant: the enclosing lock was lost',
     ctl:
       'extend, release, check: the lock is not held with this token any more; ' +
-      'hold: it was lost, or given up to stop',
+      'hold: it was lost, or released for redlockctl stop',
   },
   { code: '124', run: '--max-run was exceeded' },
   { code: '126', run: 'the command cannot be executed' },

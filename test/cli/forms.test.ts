@@ -167,7 +167,7 @@ test('several names in opposite order, again and again: no deadlock', async () =
   await untilNothingIsLeft(masters);
 });
 
-test('--supersede: an older waiter gives up for a newer one, the holder goes on', async () => {
+test('--supersede: an older waiter leaves for a newer one, the holder goes on', async () => {
   const holder = await holding('--supersede', 'form');
   const patient = start(['-v', 'form', '--', 'echo', 'patient']);
   await patient.says('stderr', /waiting/);
@@ -196,7 +196,7 @@ test('--replace: a holder with it is stopped and exits 79; one without goes on',
   expect(code).toBe(79);
   expect(stderr).toMatch(
     new RegExp(
-      String.raw`^redlock-run: replaced: "form": given up for a newer run, pid \d+ on \S+; ` +
+      String.raw`^redlock-run: replaced: "form": stopped for a newer run, pid \d+ on \S+; ` +
         'the command was stopped',
       'm',
     ),

@@ -177,7 +177,7 @@ test('stops waiting when the process that it is for has ended', async () => {
   const { code, stderr } = await waiting.result;
   expect([code, stderr]).toEqual([
     9,
-    expect.stringMatching(/^redlockctl: waiting .*\n.*: given up: "awaited": .* is gone\n$/),
+    expect.stringMatching(/^redlockctl: waiting .*\n.*: aborted: "awaited": .* has ended\n$/),
   ]);
   for (const master of masters)
     expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);

@@ -214,7 +214,7 @@ describe('supersede', () => {
   /** A master remembers for three seconds that a waiter has superseded others. */
   const forgetNewest = () => Promise.all(masters.map((master) => master.flush()));
 
-  test('an older waiter gives up for a newer one; the holder and other waiters go on', async () => {
+  test('an older waiter leaves for a newer one; the holder and other waiters go on', async () => {
     const holder = await redlockOn(masters).acquire('form', 10_000, { supersede: true });
     const patient = waiter('form', {});
     await patient.isInLine;

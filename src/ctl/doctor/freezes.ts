@@ -105,7 +105,7 @@ function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
   }
   if (parseFreeze(freeze.value) === null || (isMinority && !did('freeze'))) {
     const why =
-      'the history does not say that it ever stood on a quorum: it may have been given up';
+      'the history does not say that it ever stood on a quorum: it may be left of a failed freeze';
     return { finding: finding('error', `bars no run: ${what}`, why, again), cure: null };
   }
   const fix = 'redlockctl doctor --repair-freezes sets it where it is missing';

@@ -102,7 +102,7 @@ function endOfRun(run: PastRun): string {
 }
 
 function stoppedLine({ outcome, status }: PastRun): string {
-  if (outcome === 'replaced') return 'given up for a newer run';
+  if (outcome === 'replaced') return 'stopped for a newer run';
   if (outcome === 'unwanted') return 'released: the process that it was held for had ended';
   return `${kinds.stopped}, status ${status}`;
 }

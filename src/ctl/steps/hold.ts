@@ -48,7 +48,7 @@ export async function hold(call: Call): Promise<number> {
   close();
   if (kept.kind === 'not-acquired') {
     if (kept.acquisition.kind === 'aborted' && !isWanted()) {
-      tell(`given up: ${quoted(name)}: the process for which it was to be held is gone`);
+      tell(`aborted: ${quoted(name)}: the process for which it was to be held has ended`);
     }
     return failed(name, kept.acquisition, call);
   }

@@ -3,7 +3,7 @@
 -- when by this master's time of day. `value`: of the key; `members`: {slot and value, ms left, ...}
 -- of the holders beside it. --hold-at-least keeps the key after the run, whose line is written with
 -- the release, as the newest lines at `runs` (lines.lua) tell: most likely one of fifty, in front
--- of it only those of waiters that have given up since. A line that was written twice tells of the
+-- of it only those of waiters that have left since. A line that was written twice tells of the
 -- first time. Without the right to read a history nothing is known of it.
 
 local function endings(runs, value, members)

@@ -69,7 +69,7 @@ export class GuardClient {
   #failure: string | null = null;
   #deadlines: Deadlines | null = null;
   #configured: Promise<Answer | null>;
-  /** Resolves when this guard is given up. */
+  /** Resolves when another guard takes the place of this one, or none does. */
   #isReplaced: Promise<void> = Promise.resolve();
   #replaced: () => void = () => {};
   /** Has been started, or is about to be. */

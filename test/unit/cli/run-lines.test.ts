@@ -190,7 +190,7 @@ test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
   ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
   ['of a signal', { kind: 'child' }, died, false, null],
   ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],
-  ['given up', refused({ kind: 'aborted' }), null, false, null],
+  ['aborted', refused({ kind: 'aborted' }), null, false, null],
   [
     'lost, stopped',
     lost,

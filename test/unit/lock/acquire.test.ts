@@ -95,7 +95,7 @@ it('releases the lock and tells why work cannot start', async () => {
   expect(told).toEqual([]);
 });
 
-it('gives up what gets ready when the wait is aborted, and releases the lock', async () => {
+it('does not await what gets ready when the wait is aborted, and releases the lock', async () => {
   const { aborting, log, told, result } = setUp({ ready: () => new Promise(() => {}) });
   await settled();
   expect(log).toEqual(['wait null']);

@@ -376,7 +376,7 @@ describe('a lock that is missing when it is to be released', () => {
     expect(after(well, 'expired')).toEqual(['child', told(false)]);
   });
 
-  it('given up for a newer one: told, and still given up', () => {
+  it('stopped for a newer run: told, and still replaced', () => {
     expect(after(stopped({ kind: 'replaced', by: 'b' }), 'taken')).toEqual([
       'replaced',
       told(false),
