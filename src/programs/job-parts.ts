@@ -31,22 +31,22 @@ import { createSystemClock, systemSources } from '../system/clock.ts';
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
   /** Why later runs would not find these masters but others; null: they would. */
-  readonly replaced: () => string | null;
+  readonly whyMastersReplaced: () => string | null;
 }
 
 /** Starts the local masters that are missing. Throws LocalError, ConfigError. */
 export async function mastersOf(settings: Settings): Promise<JobMasters> {
   if (!settings.local) {
     await readPasswords(settings.masters);
-    return { addresses: settings.masters, replaced: () => null };
+    return { addresses: settings.masters, whyMastersReplaced: () => null };
   }
   const { startLocalMasters } = await import('../local/local-masters.ts');
   const { rememberServers } = await import('../local/same-servers.ts');
   const directory = settings.localDirectory;
   const sockets = await startLocalMasters({ directory, environment: process.env });
-  const replaced = rememberServers(sockets);
+  const whyMastersReplaced = rememberServers(sockets);
   const addresses = sockets.map(localAddress);
-  return { addresses, replaced };
+  return { addresses, whyMastersReplaced };
 }
 
 /** The lock of a job: its own, or the one around it. */

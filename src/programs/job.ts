@@ -51,7 +51,7 @@ interface JobMachine {
 async function play(
   settings: Settings,
   machine: JobMachine,
-  { addresses, replaced }: JobMasters,
+  { addresses, whyMastersReplaced }: JobMasters,
   tell: ReportRun,
 ): Promise<JobEnd> {
   const lock = lockOf(settings, addresses, tell);
@@ -70,7 +70,7 @@ async function play(
     wait: lock.wait,
     release: (claim) => lock.held.release(claim, 0, null),
     confirm: (timeLeft) => guard.confirm(timeLeft),
-    whyReplaced: replaced,
+    whyMastersReplaced,
   };
   const run: Run = new Run(settings, {
     ...parts,
@@ -90,7 +90,7 @@ async function play(
         hasNamespace,
       });
     },
-    areMastersReplaced: () => replaced() !== null,
+    areMastersReplaced: () => whyMastersReplaced() !== null,
     onLost: (lease, reason) => {
       const environment = { ...environmentOf(lease), REDLOCK_LOST: reason };
       if (settings.onLost !== null) hook = runOnLost(settings.onLost, environment);

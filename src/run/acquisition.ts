@@ -38,7 +38,7 @@ export interface AcquisitionParts {
   /** Resolves with null when a guard has confirmed these deadlines, or with why none can. */
   readonly confirm: (timeLeft: TimeLeft) => Promise<string | null>;
   /** Why later runs would not find these masters but others; null: they would. */
-  readonly whyReplaced: () => string | null;
+  readonly whyMastersReplaced: () => string | null;
 }
 
 /**
@@ -51,7 +51,7 @@ export async function acquireForRun(
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { jitterMs, waitMs, reserveMs } = settings;
-  const { clock, random, report, servers, release, confirm, whyReplaced } = parts;
+  const { clock, random, report, servers, release, confirm, whyMastersReplaced } = parts;
   if (jitterMs > 0) await clock.sleep(random() * jitterMs, aborted);
   const acquisition = await acquire(
     {
@@ -63,8 +63,8 @@ export async function acquireForRun(
       ready: async (lease) => {
         const why = await confirm(timeLeftOf(lease, settings, clock));
         if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
-        const replaced = whyReplaced();
-        return replaced && `${replaced} (try again)`;
+        const mastersReplaced = whyMastersReplaced();
+        return mastersReplaced && `${mastersReplaced} (try again)`;
       },
     },
     { waitMs, aborted, reserveMs, isIdentifying: true },

@@ -144,7 +144,7 @@ export class NestedProgram {
       wait: (waitMs, aborted) => enclosingLock.acquire({ waitMs, giveUpAfterMs, aborted }),
       release: () => enclosingLock.release(),
       confirm: (timeLeft) => guard.confirm(timeLeft),
-      whyReplaced: () => null,
+      whyMastersReplaced: () => null,
     };
     const run = new system.Run(runSettings as never, {
       redlock: enclosingLock,

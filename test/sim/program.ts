@@ -216,7 +216,7 @@ export class Program {
         return redlock.release(claim, 0, null);
       },
       confirm: async (timeLeft) => (guard === null ? null : guard.confirm(timeLeft)),
-      whyReplaced: () => null,
+      whyMastersReplaced: () => null,
     };
     const { reserveMs, extendEveryMs } = options;
     const { holdAtLeastMs, maxRunMs } = this.#plan;
