@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Failure, root, say, script } from './program.js';
-import { homeOf, identity, objections, pagesWithGaps, textOf } from './release/identity.js';
+import { faultsOf, homeOf, identity, pagesWithGaps, textOf } from './release/identity.js';
 
 const usage = 'npm run release:prepare -- VERSION [--repository OWNER/NAME] | --check TAG';
 
@@ -41,7 +41,7 @@ function words() {
 
 /** @param {string} tag */
 function check(tag) {
-  const found = objections(tag);
+  const found = faultsOf(tag);
   for (const one of found) say(`release:prepare: ${one}`);
   return found.length === 0 ? 0 : 78;
 }

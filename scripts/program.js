@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** How long a program may run before the user is told about it. */
-const patienceMs = 3_000;
+const noticeAfterMs = 3_000;
 
 /**
  * Runs a program and returns its output and its exit code (1 when it cannot be run or dies of a
@@ -23,7 +23,7 @@ const patienceMs = 3_000;
  */
 export function run(program, words, { notice, env = process.env, cwd = root }) {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => say(notice), patienceMs);
+    const timer = setTimeout(() => say(notice), noticeAfterMs);
     const child = spawn(program, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

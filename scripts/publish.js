@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { Failure, npm, root, run, say, script } from './program.js';
 import { actionCommit, git, pushFormula, remoteTags } from './release/git.js';
 import { findRelease, makeRelease, missingFiles } from './release/github.js';
-import { identity, notesOf, objections } from './release/identity.js';
+import { faultsOf, identity, notesOf } from './release/identity.js';
 import { imageName } from './release/image.js';
 import { check, goTool } from './release/tools.js';
 
@@ -79,7 +79,7 @@ async function read() {
   if (!values.from) throw new Failure(64, `publish: --from: missing (usage: ${usage})`);
   const { version, repository } = identity();
   const tag = `v${version}`;
-  const found = objections(tag);
+  const found = faultsOf(tag);
   if (found.length > 0 || repository === null)
     throw new Failure(78, `publish: not prepared:\n${found.join('\n')}`);
   const folder = resolve(process.env.INIT_CWD ?? '.', values.from);

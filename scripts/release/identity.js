@@ -63,7 +63,7 @@ export const gaps = /\bOWNER\/redlock-run|<!-- unreleased -->/;
  * Everything that keeps this checkout from being the release of a tag; empty: nothing.
  * @param {string} tag such as `v0.1.0`
  */
-export function objections(tag) {
+export function faultsOf(tag) {
   const { version, repository } = identity();
   const found = [];
   if (tag !== `v${version}`) found.push(`package.json: version: ${version}: the tag is ${tag}`);

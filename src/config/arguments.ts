@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import { objectionToNames } from '../redis/keys.ts';
+import { mistakeInNames } from '../redis/keys.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import {
@@ -97,8 +97,8 @@ function checked(names: readonly string[]): readonly string[] {
     throw new UsageError(
       'NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)',
     );
-  const objection = objectionToNames(names);
-  if (objection !== null) throw new UsageError(`NAME: ${objection}`);
+  const mistake = mistakeInNames(names);
+  if (mistake !== null) throw new UsageError(`NAME: ${mistake}`);
   return names;
 }
 

@@ -6,9 +6,9 @@ import {
   readBoolean,
   readDuration,
   readNote,
-  readPatience,
   readProtocol,
   readStatus,
+  readWait,
 } from './values.ts';
 
 export interface LockSettings {
@@ -30,7 +30,7 @@ export interface LockSettings {
 /** @throws UsageError (64), ConfigError (78) */
 export function readLockSettings({ must, get }: Sources): LockSettings {
   return {
-    waitMs: must('wait', readPatience),
+    waitMs: must('wait', readWait),
     giveUpAfterMs: must('giveUpAfter', readDuration),
     conflictExitCode: must('conflictExitCode', readStatus),
     isFenced: must('fencing', readBoolean) && must('protocol', readProtocol) === 'redlock',

@@ -55,7 +55,7 @@ const masters = v.array(
 
 const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
   duration: textOrNumber('not a duration (write 30s; a bare number is seconds)'),
-  patience: textOrNumber('not a duration (write 30s or forever; a bare number is seconds)'),
+  wait: textOrNumber('not a duration (write 30s or forever; a bare number is seconds)'),
   limit: textOrNumber('not a duration (write 30s or none; a bare number is seconds)'),
   count: textOrNumber('not a count (write 3)'),
   slots: textOrNumber('not a number of slots (write a number from 1 to 1000)'),

@@ -5,12 +5,12 @@
 // text.
 
 /**
- * How the text of a value is read: see values.ts. `limit` is a duration or `none`, `patience` is a
+ * How the text of a value is read: see values.ts. `limit` is a duration or `none`, `wait` is a
  * duration or `forever`.
  */
 export type ValueKind =
   | 'duration'
-  | 'patience'
+  | 'wait'
   | 'limit'
   | 'count'
   | 'slots'
@@ -231,7 +231,7 @@ const settingTable = [
   {
     group: 'Waiting',
     key: 'wait',
-    kind: 'patience',
+    kind: 'wait',
     default: 'forever',
     description: 'wait at most this long for the lock; 0 tries once',
     option: { short: '-w', long: '--wait', aliases: ['--timeout'], argument: 'DUR' },

@@ -6,7 +6,7 @@ import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Preemptible } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import type { HoldOn } from '../run/ports.ts';
-import { objectionTo } from '../run/preconditions.ts';
+import { whyCannotStart } from '../run/preconditions.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
@@ -25,12 +25,12 @@ import {
   readHoldOn,
   readLimit,
   readLogFormat,
-  readPatience,
   readPositiveDuration,
   readSignal,
   readSlots,
   readText,
   readTtl,
+  readWait,
 } from './values.ts';
 
 export interface Settings extends RunTimings, MasterSettings, LockSettings {
@@ -150,7 +150,7 @@ function suspicionsOf(
   { names, command, isSeparated }: RunArguments,
   { PATH }: NodeJS.ProcessEnv,
 ): string[] {
-  const isProgram = (word: string) => objectionTo(word, PATH) === null;
+  const isProgram = (word: string) => whyCannotStart(word, PATH) === null;
   const [, second] = names;
   if (isSeparated && second !== undefined && isProgram(second)) {
     const why = 'taken for a second NAME, and is a program too';
@@ -183,7 +183,7 @@ function checkedTimings(
  * line are an error.
  */
 function checkedRetries({ get, must }: Sources): RetrySettings | null {
-  const [wait, count] = [get('wait', readPatience), get('retryCount', readCount)];
+  const [wait, count] = [get('wait', readWait), get('retryCount', readCount)];
   const [delayMs, jitterMs] = [must('retryDelay', readDuration), must('retryJitter', readDuration)];
   if (count === null) return null;
   if (count.layer === 'flag' && wait?.layer === 'flag') {

@@ -53,7 +53,7 @@ export function suspicionOfTtl(text: string): string | null {
 }
 
 /** Milliseconds; null for `forever`. */
-export function readPatience(text: string): number | null {
+export function readWait(text: string): number | null {
   return text === 'forever' ? null : readDuration(text);
 }
 

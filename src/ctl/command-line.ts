@@ -20,7 +20,7 @@ import {
   readOptionValues,
   unknownOption,
 } from '../config/arguments.ts';
-import { objectionToNames } from '../redis/keys.ts';
+import { mistakeInNames } from '../redis/keys.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
@@ -81,8 +81,8 @@ export function parseArguments(argv: readonly string[]): Arguments {
   if (rest.includes('') && row.verb !== 'completion')
     throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
   const isNamed = ['acquire', 'hold', 'freeze'].includes(row.verb);
-  const objection = isNamed ? objectionToNames(rest) : null;
-  if (objection !== null) throw new UsageError(`${row.verb}: ${objection}`);
+  const mistake = isNamed ? mistakeInNames(rest) : null;
+  if (mistake !== null) throw new UsageError(`${row.verb}: ${mistake}`);
   // The verb is about the masters of --local.
   if (row.verb === 'local') given.set('--local', true);
   return {

@@ -105,10 +105,10 @@ export class MasterQuery {
     names: readonly string[],
     make: (name: string, reports: MasterReport[]) => Made,
   ): Promise<Made[]> {
-    const doubts = await this.ask(async (observer) => ({
+    const checks = await this.ask(async (observer) => ({
       failure: await observer.restartFailure(),
     }));
-    const restartFailures = doubts.map((doubt) => (isFailed(doubt) ? doubt : doubt.failure));
+    const restartFailures = checks.map((check) => (isFailed(check) ? check : check.failure));
     const all: Made[] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);

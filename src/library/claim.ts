@@ -12,7 +12,7 @@ import { basename } from 'node:path';
 import { alone, type Claim } from '../lock/types.ts';
 import { newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
-import { objectionToNames } from '../redis/keys.ts';
+import { mistakeInNames } from '../redis/keys.ts';
 import { reactions } from '../redis/masters-watch.ts';
 import { userName } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';
@@ -145,8 +145,8 @@ function namesIn(given: unknown): readonly string[] {
   if (names.length === 0) throw usageError('resource: no names in the array (give at least one)');
   if (!areTexts(names))
     throw usageError('resource: no name (give a string, or an array of strings)');
-  const objection = objectionToNames(names);
-  if (objection !== null) throw usageError(`resource: ${objection}`);
+  const mistake = mistakeInNames(names);
+  if (mistake !== null) throw usageError(`resource: ${mistake}`);
   return Object.freeze(names);
 }
 

@@ -201,7 +201,7 @@ export class Redlock implements AsyncDisposable {
       lineOf: () => null,
     };
     const attempts = { retries: retries ? retriesOf(retries) : null, maxWaiters: null };
-    const patience = { ...attempts, giveUpAfterMs, aborted };
+    const limits = { ...attempts, giveUpAfterMs, aborted };
     const { reserveMs } = timings;
     const isIdentifying = !this.#hasIdentified;
     const acquisition = await acquire(
@@ -209,7 +209,7 @@ export class Redlock implements AsyncDisposable {
         clock,
         report,
         servers: this.#watch.serversOf(this.#masters),
-        wait: (leftMs) => waitForLock(parts, { ...patience, waitMs: leftMs }),
+        wait: (leftMs) => waitForLock(parts, { ...limits, waitMs: leftMs }),
         release: (claim) => redlock.release(claim, 0, null),
         ready: async () => null,
       },

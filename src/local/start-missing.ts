@@ -11,7 +11,7 @@ import { type Environment, findServerProgram, type ServerProgram } from './serve
 import { lifetimeMs, takeTurn } from './turn.ts';
 
 /** A little longer than a dead run can keep its turn. */
-const patienceMs = lifetimeMs + 5_000;
+const waitLimitMs = lifetimeMs + 5_000;
 
 /** Resolves when a server listens on each socket. Throws LocalError, after 15 s at the latest. */
 export async function startMissing(
@@ -22,7 +22,7 @@ export async function startMissing(
   const program = await findServerProgram(environment);
   if (program === null) throw new NoServerProgram();
   makePrivateDirectory(directory);
-  const endAt = performance.now() + patienceMs;
+  const endAt = performance.now() + waitLimitMs;
   while ((await missing(sockets)).length > 0) {
     const turn = takeTurn(directory);
     if (turn !== null) {

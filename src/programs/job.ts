@@ -14,7 +14,7 @@ import { findIsolation, type Isolation } from '../run/isolation.ts';
 import { runOnLost } from '../run/on-lost.ts';
 import type { ExitStatus } from '../run/outcome.ts';
 import type { ReportRun } from '../run/ports.ts';
-import { endedBefore, objectionTo } from '../run/preconditions.ts';
+import { endedBefore, whyCannotStart } from '../run/preconditions.ts';
 import { libcForTree } from '../run/processes/kept-tree.ts';
 import type { Libc } from '../run/processes/libc.ts';
 import { Run } from '../run/run.ts';
@@ -36,9 +36,9 @@ export async function runJob(
 async function endOf(settings: Settings, guards: GuardSupply, tell: ReportRun): Promise<JobEnd> {
   const isolation = settings.isIsolated ? findIsolation() : null;
   const machine = { guards, isolation, libc: libcForTree() };
-  const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
-  if (objection === null) return play(settings, machine, await mastersOf(settings), tell);
-  return { finished: endedBefore(objection), slot: null, servers: settings.masters };
+  const cannotStart = whyCannotStart(settings.command[0] ?? '', process.env.PATH);
+  if (cannotStart === null) return play(settings, machine, await mastersOf(settings), tell);
+  return { finished: endedBefore(cannotStart), slot: null, servers: settings.masters };
 }
 
 /** What this machine has for a command. */

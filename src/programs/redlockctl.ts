@@ -61,7 +61,7 @@ const ourselves = {
 };
 
 /** What a call has around it: the streams, the environment and the signals of a process. */
-export interface Surroundings {
+export interface ProcessContext {
   readonly stdin: Pick<Width, 'isTTY'>;
   readonly stdout: Sink & Width;
   readonly stderr: Call['stderr'] & Told['stderr'];
@@ -87,7 +87,7 @@ export async function main(argv: readonly string[], program = ourselves): Promis
 export async function answer(
   argv: readonly string[],
   program: typeof ourselves,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<number> {
   const output = new Output(around.stdout, around.endBy);
   try {
@@ -102,7 +102,7 @@ export async function answer(
 async function perform(
   argv: readonly string[],
   program: typeof ourselves,
-  around: Surroundings,
+  around: ProcessContext,
   output: Output,
 ): Promise<number> {
   checkArgumentBytes(argv);
@@ -149,7 +149,7 @@ function textOf(args: Exclude<Arguments, { kind: 'verb' }>, columns: number): st
 /** What a verb is given of this process and its terminal. */
 function processParts(
   guard: GuardProgram,
-  { stdin, stdout, stderr, environment, interrupted }: Surroundings,
+  { stdin, stdout, stderr, environment, interrupted }: ProcessContext,
 ) {
   return {
     holderRecord: () => holderRecord(environment),
@@ -170,7 +170,7 @@ function processParts(
 
 async function printersOn(
   output: Output,
-  { stdout, environment }: Surroundings,
+  { stdout, environment }: ProcessContext,
 ): Promise<Pick<Call, 'print' | 'printLines' | 'flushed'>> {
   // Moves back to the first of these lines and clears what follows.
   const write = (text: string, over = 0) =>

@@ -79,7 +79,7 @@ export class EnclosingLock implements HeldLock {
   async acquire(limits: EnclosingLimits): Promise<Acquisition> {
     const { waitMs, giveUpAfterMs, aborted } = limits;
     const beganAt = this.#clock.now();
-    const patienceMs = Math.min(waitMs ?? giveUpAfterMs, giveUpAfterMs);
+    const limitMs = Math.min(waitMs ?? giveUpAfterMs, giveUpAfterMs);
     for (;;) {
       const lookedAt = this.#clock.now();
       const look = await this.#look(aborted);
@@ -90,7 +90,7 @@ export class EnclosingLock implements HeldLock {
       if (look.kind === 'lost') return { kind: 'enclosing-lost' };
       const failures = look.kind === 'held' ? [late] : look.failures;
       const waitedMs = now - beganAt;
-      if (waitedMs >= patienceMs) {
+      if (waitedMs >= limitMs) {
         const gaveUpAfterMs = gaveUpAfter(limits, waitedMs);
         return { kind: 'unreachable', failures, gaveUpAfterMs };
       }

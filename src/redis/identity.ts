@@ -122,12 +122,12 @@ export class ServerRegistry {
   /** Registers a server. Returns why it may not vote, or null if it may. */
   admit(master: string, identity: ServerIdentity): Failed | null {
     if (this.#admitted.get(master) === identity) return null;
-    const objection = this.#objectionTo(master, identity);
-    if (objection === null) this.#admitted.set(master, identity);
-    return objection;
+    const rejection = this.#rejectionOf(master, identity);
+    if (rejection === null) this.#admitted.set(master, identity);
+    return rejection;
   }
 
-  #objectionTo(master: string, identity: ServerIdentity): Failed | null {
+  #rejectionOf(master: string, identity: ServerIdentity): Failed | null {
     const kind = kindOfFacts(identity);
     const known = this.#known.get(master);
     if (kind === replica && known !== undefined) {

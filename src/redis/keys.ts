@@ -113,7 +113,7 @@ const mostNames = 100;
  * What is wrong with these names of locks, of the command line or of a program; null: nothing. A
  * name may be nearly any text.
  */
-export function objectionToNames(names: readonly string[]): string | null {
+export function mistakeInNames(names: readonly string[]): string | null {
   for (const name of names) {
     if (name === '') return '"": empty (give the lock a name)';
     if (looksLikeHelper(name)) {

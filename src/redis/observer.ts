@@ -108,8 +108,8 @@ export class LockObserver {
     this.#registry.admit(this.name, identity);
     const { name } = this;
     const registry = this.#registry;
-    const doubtful = { connection, name, registry, clock: this.#clock, mayWrite: false };
-    return restartFailureOf(doubtful, this.#settings);
+    const checked = { connection, name, registry, clock: this.#clock, mayWrite: false };
+    return restartFailureOf(checked, this.#settings);
   }
 
   /**
@@ -165,9 +165,9 @@ export class LockObserver {
       preemptible: 'never',
       waiter: null,
     } as const;
-    const undoing = { claim, keepMs: 0, line: null, keepsPosition: false };
+    const removal = { claim, keepMs: 0, line: null, keepsPosition: false };
     const { prefix, historyBytes } = this.#settings;
-    return this.#remove(this.#calls.toRelease(undoing, prefix, historyBytes));
+    return this.#remove(this.#calls.toRelease(removal, prefix, historyBytes));
   }
 
   /** As `page`, for the resources that are frozen. */
@@ -272,10 +272,10 @@ export class LockObserver {
     const identity = await connection.identity;
     if (isFailed(identity)) return this.#unidentified(connection, identity);
     this.#hasAnswered = true;
-    const objection = this.#registry.admit(this.name, identity);
+    const rejection = this.#registry.admit(this.name, identity);
     // It may be promoted again. What is listed wrongly stays so, and doctor goes on to examine it.
-    if (objection?.cause === 'reply') connection.giveUp();
-    return objection ?? reply;
+    if (rejection?.cause === 'reply') connection.giveUp();
+    return rejection ?? reply;
   }
 
   /** The next look asks the server anew what it is. */

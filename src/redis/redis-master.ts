@@ -14,7 +14,7 @@ import type {
   RepairReply,
 } from '../lock/types.ts';
 import { callsOf, type Protocol } from './calls/protocol.ts';
-import { type Calls, type Undoing, withoutWaiter } from './calls/script-calls.ts';
+import { type Calls, type Removal, withoutWaiter } from './calls/script-calls.ts';
 import { mostBytes, type Origin } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
@@ -23,9 +23,9 @@ import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { channelsOf } from './keys.ts';
 import type { OwnList } from './master-lists.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
-import { type DoubtSettings, markQuestionOf, restartFailureOf } from './restart.ts';
+import { markQuestionOf, type RestartSettings, restartFailureOf } from './restart.ts';
 
-export interface RedisMasterSettings extends DoubtSettings {
+export interface RedisMasterSettings extends RestartSettings {
   /** What the histories of all locks under the prefix take on each master at most. */
   readonly historyBytes: number;
   readonly protocol: Protocol;
@@ -34,7 +34,7 @@ export interface RedisMasterSettings extends DoubtSettings {
 }
 
 /** How long a connection may owe an answer until it is given up; doubled until one comes. */
-const patienceMs = { least: 1_000, most: 32_000 };
+const silenceLimitMs = { least: 1_000, most: 32_000 };
 const always = new AbortController().signal;
 
 /** What this master may hold for us of one value, from the request on until it is released. */
@@ -44,7 +44,7 @@ interface MayHold {
   /** The connections that owe the answer to such a request: its release must follow on each. */
   readonly owing: Set<Connection>;
   /** The release that has not been confirmed; null: none was sent. */
-  undoing: Undoing | null;
+  removal: Removal | null;
 }
 
 export class RedisMaster implements Master {
@@ -56,7 +56,7 @@ export class RedisMaster implements Master {
   readonly #clock: Clock;
   #connection: Connection | null = null;
   #dialing: Promise<Connection | Failed> | null = null;
-  #patienceMs = patienceMs.least;
+  #silenceLimitMs = silenceLimitMs.least;
   /** By value; only these need a release. From the call on: it has to follow an unsent acquire. */
   readonly #mayHold = new Map<string, MayHold>();
   /** The ids under which we may be in the queue, with the last claim of each. */
@@ -82,7 +82,7 @@ export class RedisMaster implements Master {
   /** Connects and identifies the server. Resolves with why it cannot vote, or null. */
   async identify(): Promise<Failed | null> {
     const connection = this.#usable() ?? (await this.#connected());
-    return isFailed(connection) ? connection : this.#objectionTo(await connection.identity);
+    return isFailed(connection) ? connection : this.#rejectionOf(await connection.identity);
   }
 
   /** What the server has said about itself; null: nothing yet. */
@@ -97,8 +97,8 @@ export class RedisMaster implements Master {
 
   /** Why the server must not be in the list of masters, as far as is known; null: it may be. */
   get rejection(): Failed | null {
-    const objection = this.identity && this.#objectionTo(this.identity);
-    return objection?.cause === 'misconfigured' ? objection : (this.#connection?.rejection ?? null);
+    const rejection = this.identity && this.#rejectionOf(this.identity);
+    return rejection?.cause === 'misconfigured' ? rejection : (this.#connection?.rejection ?? null);
   }
 
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
@@ -112,9 +112,9 @@ export class RedisMaster implements Master {
     const call = this.#calls.toAcquire(claim, prefix, historyBytes);
     const read = (reply: unknown, connection: Connection) => {
       const vote = acquisitionOf(reply, isFenced ? Date.now() : null);
-      if (vote.kind === 'granted') return this.#unlessInDoubt(connection, vote);
+      if (vote.kind === 'granted') return this.#unlessRestarted(connection, vote);
       const known = this.#mayHold.get(value);
-      if (vote.kind === 'refused' && known?.asked === asked && !known.undoing)
+      if (vote.kind === 'refused' && known?.asked === asked && !known.removal)
         this.#mayHold.delete(value);
       return vote;
     };
@@ -143,8 +143,8 @@ export class RedisMaster implements Master {
 
   /** Releases a value that no key has, because this master may have been repaired by now. */
   dequeue({ start: _, ...claim }: Claim): Promise<ReleaseReply> {
-    const undone = { ...claim, value: `not ${claim.value}` };
-    return this.#remove({ claim: undone, keepMs: 0, line: null, keepsPosition: false });
+    const keyless = { ...claim, value: `not ${claim.value}` };
+    return this.#remove({ claim: keyless, keepMs: 0, line: null, keepsPosition: false });
   }
 
   subscribe(
@@ -167,7 +167,7 @@ export class RedisMaster implements Master {
   /** Registers a request that may set the value. */
   #request({ value }: Claim): MayHold {
     const asked = Symbol('request');
-    const mayHold = this.#mayHold.get(value) ?? { asked, owing: new Set(), undoing: null };
+    const mayHold = this.#mayHold.get(value) ?? { asked, owing: new Set(), removal: null };
     this.#mayHold.set(value, Object.assign(mayHold, { asked }));
     return mayHold;
   }
@@ -179,8 +179,8 @@ export class RedisMaster implements Master {
     if (![...this.#mayHold.values()].some(({ owing }) => owing.has(connection))) connection.close();
   }
 
-  async #remove(undoing: Undoing): Promise<ReleaseReply> {
-    const { claim, line, keepsPosition } = undoing;
+  async #remove(removal: Removal): Promise<ReleaseReply> {
+    const { claim, line, keepsPosition } = removal;
     const id = claim.waiter?.id ?? '';
     const queued = this.#queued.get(id);
     const isNeeded = this.#mayHold.has(claim.value) || (queued && !keepsPosition);
@@ -188,25 +188,25 @@ export class RedisMaster implements Master {
     this.#giveUpIfSilent();
     const mayHold = this.#mayHold.get(claim.value) ?? this.#request(claim);
     for (const retired of [...mayHold.owing].filter((one) => one !== this.#connection)) {
-      void this.#release(retired, withoutWaiter(undoing));
+      void this.#release(retired, withoutWaiter(removal));
       this.#settle(retired, mayHold);
     }
     let wasSent = false;
-    const sending = (one: Undoing) => (connection: Connection) => {
+    const sending = (one: Removal) => (connection: Connection) => {
       wasSent = true;
       mayHold.owing.delete(connection);
-      mayHold.undoing = undoing;
+      mayHold.removal = removal;
       return this.#release(connection, one);
     };
-    let reply = await this.#ask(always, sending(undoing), removalOf);
+    let reply = await this.#ask(always, sending(removal), removalOf);
     if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
       // The connection had broken before, unnoticed: routers forget idle ones. Once more on a new
       // one; a waiter may have left the queue by then, and must not come back.
-      mayHold.undoing = null;
-      const again = keepsPosition ? withoutWaiter(undoing) : undoing;
+      mayHold.removal = null;
+      const again = keepsPosition ? withoutWaiter(removal) : removal;
       reply = await this.#ask(always, sending(again), repeatedRemovalOf);
     }
-    if (isFailed(reply)) mayHold.undoing = undoing;
+    if (isFailed(reply)) mayHold.removal = removal;
     else this.#mayHold.delete(claim.value);
     // A later claim under the same id has entered the queue again, and will have to leave it.
     if (!isFailed(reply) && !keepsPosition && this.#queued.get(id) === queued)
@@ -218,22 +218,22 @@ export class RedisMaster implements Master {
    * Repeats the unconfirmed releases of a broken connection on the next one, before anything else.
    */
   #catchUp(connection: Connection): void {
-    for (const [value, { undoing }] of this.#mayHold) {
-      if (undoing === null) continue;
-      const reply = this.#release(connection, withoutWaiter(undoing));
+    for (const [value, { removal }] of this.#mayHold) {
+      if (removal === null) continue;
+      const reply = this.#release(connection, withoutWaiter(removal));
       reply.then((code) => isFailed(removalOf(code)) || this.#mayHold.delete(value));
     }
   }
 
-  async #release(connection: Connection, undoing: Undoing): Promise<unknown> {
+  async #release(connection: Connection, removal: Removal): Promise<unknown> {
     const { prefix, historyBytes } = this.#settings;
-    const run = (one: Undoing) => connection.run(this.#calls.toRelease(one, prefix, historyBytes));
-    const reply = await run(undoing);
+    const run = (one: Removal) => connection.run(this.#calls.toRelease(one, prefix, historyBytes));
+    const reply = await run(removal);
     // A user without a right to the history can release all the same.
-    const { start, ...claim } = undoing.claim;
-    const hasLine = undoing.line !== null || start !== undefined;
+    const { start, ...claim } = removal.claim;
+    const hasLine = removal.line !== null || start !== undefined;
     const isDenied = isFailed(reply) && reply.cause === 'denied' && hasLine;
-    return isDenied ? run({ ...undoing, claim, line: null }) : reply;
+    return isDenied ? run({ ...removal, claim, line: null }) : reply;
   }
 
   /**
@@ -254,10 +254,10 @@ export class RedisMaster implements Master {
     mayHold?.owing.add(connection);
     const reply = await send(connection);
     if (set) this.#settle(connection, mayHold);
-    if (!isFailed(reply)) this.#patienceMs = patienceMs.least;
-    const objection = this.#objectionTo(connection.identified ?? (await connection.identity));
-    if (objection) connection.giveUp();
-    if (objection) return objection;
+    if (!isFailed(reply)) this.#silenceLimitMs = silenceLimitMs.least;
+    const rejection = this.#rejectionOf(connection.identified ?? (await connection.identity));
+    if (rejection) connection.giveUp();
+    if (rejection) return rejection;
     return isFailed(reply) ? reply : read(reply, connection);
   }
 
@@ -269,10 +269,10 @@ export class RedisMaster implements Master {
   /** Gives up a connection that owes an answer for too long; keeps it for the releases on it. */
   #giveUpIfSilent(): void {
     const connection = this.#connection;
-    if (!connection?.isOpen || connection.silentMs < this.#patienceMs) return;
+    if (!connection?.isOpen || connection.silentMs < this.#silenceLimitMs) return;
     this.#connection = null;
     this.#settle(connection, undefined);
-    this.#patienceMs = Math.min(this.#patienceMs * 2, patienceMs.most);
+    this.#silenceLimitMs = Math.min(this.#silenceLimitMs * 2, silenceLimitMs.most);
   }
 
   #connected(): Promise<Connection | Failed> {
@@ -288,14 +288,14 @@ export class RedisMaster implements Master {
     return this.#dialing;
   }
 
-  #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
+  #unlessRestarted(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
     const [registry, clock] = [this.#registry, this.#clock];
-    const doubtful = { connection, name: this.name, registry, clock, mayWrite: true };
-    const restartFailure = restartFailureOf(doubtful, this.#settings);
+    const checked = { connection, name: this.name, registry, clock, mayWrite: true };
+    const restartFailure = restartFailureOf(checked, this.#settings);
     return restartFailure === null ? vote : restartFailure.then((failure) => failure ?? vote);
   }
 
-  #objectionTo(identity: ServerIdentity | Failed): Failed | null {
+  #rejectionOf(identity: ServerIdentity | Failed): Failed | null {
     return isFailed(identity) ? identity : this.#registry.admit(this.name, identity);
   }
 }

@@ -22,7 +22,7 @@ export const uptimeErrorMs = 1_000;
 /** How long a vote waits for the marks of the other masters; a round is hardly ever longer. */
 const othersWaitMs = 2_000;
 
-export interface DoubtSettings {
+export interface RestartSettings {
   readonly prefix: string;
   /** How long grants do not count; 0: they always do. */
   readonly restartGraceMs: number;
@@ -38,8 +38,8 @@ export function usualRestartGraceMs(masters: readonly object[], ttlMs: number): 
   return masters.length >= 3 || masters.some(isReplaced) ? ttlMs : 0;
 }
 
-/** The master in doubt. */
-export interface DoubtfulMaster {
+/** The master that is checked for a restart. */
+export interface CheckedMaster {
   readonly connection: Connection;
   readonly name: string;
   readonly registry: ServerRegistry;
@@ -48,8 +48,8 @@ export interface DoubtfulMaster {
   readonly mayWrite: boolean;
 }
 
-/** The doubts that the identity of a server raises, as far as it tells. */
-interface Doubts {
+/** What the identity of a server tells that may be a reason for its restart grace. */
+interface GraceReasons {
   readonly restartedMs: number | null;
   readonly changedMs: number | null;
   /** For how long its mark has stood, if that is less than the grace. */
@@ -59,7 +59,7 @@ interface Doubts {
 
 /** What a new connection asks about the mark; without a grace it needs none. */
 export function markQuestionOf(
-  { prefix, restartGraceMs, protocol }: DoubtSettings & { readonly protocol: Protocol },
+  { prefix, restartGraceMs, protocol }: RestartSettings & { readonly protocol: Protocol },
   isWriting: boolean,
 ): MarkQuestion | null {
   const isMarked = restartGraceMs > 0 && !protocol.startsWith('setnx');
@@ -71,16 +71,16 @@ export function markQuestionOf(
  * no question.
  */
 export function restartFailureOf(
-  master: DoubtfulMaster,
-  { prefix, restartGraceMs }: DoubtSettings,
+  master: CheckedMaster,
+  { prefix, restartGraceMs }: RestartSettings,
 ): Promise<Failed | null> | null {
   const { identified } = master.connection;
   if (restartGraceMs === 0 || identified === null || isFailed(identified)) return null;
-  const doubts = doubtsOf(master, identified, restartGraceMs);
-  const { restartedMs, changedMs, markedMs, hasReplicated } = doubts;
+  const reasons = graceReasonsOf(master, identified, restartGraceMs);
+  const { restartedMs, changedMs, markedMs, hasReplicated } = reasons;
   if ([restartedMs, changedMs, markedMs].every((ms) => ms === null) && !hasReplicated) return null;
   return (async () => {
-    const emptied = await emptiedFailure(master, identified, doubts, restartGraceMs);
+    const emptied = await emptiedFailure(master, identified, reasons, restartGraceMs);
     if (emptied) return emptied;
     const restart =
       restartedMs === null ? null : await unlessDurable(master, restartedMs, restartGraceMs);
@@ -92,11 +92,11 @@ export function restartFailureOf(
   })();
 }
 
-function doubtsOf(
-  { name, registry, clock }: DoubtfulMaster,
+function graceReasonsOf(
+  { name, registry, clock }: CheckedMaster,
   { startedAt, hasReplicated, mark }: ServerIdentity,
   restartGraceMs: number,
-): Doubts {
+): GraceReasons {
   const now = clock.now();
   const young = (ms: number | null) => (ms !== null && ms < restartGraceMs ? ms : null);
   const changedAt = registry.changedAt(name);
@@ -113,9 +113,9 @@ function doubtsOf(
  * other master has an older mark: then these marks are the first ones.
  */
 async function emptiedFailure(
-  { name, registry, clock }: DoubtfulMaster,
+  { name, registry, clock }: CheckedMaster,
   { startedAt, mark }: ServerIdentity,
-  { markedMs, restartedMs }: Doubts,
+  { markedMs, restartedMs }: GraceReasons,
   restartGraceMs: number,
 ): Promise<Failed | null> {
   if (mark === null || markedMs === null) return null;
@@ -142,7 +142,7 @@ async function emptiedFailure(
 }
 
 async function unlessDurable(
-  { connection }: DoubtfulMaster,
+  { connection }: CheckedMaster,
   agoMs: number,
   restartGraceMs: number,
 ): Promise<Failed | null> {
@@ -155,7 +155,7 @@ async function unlessDurable(
  * the time into a key there. It names the replication id, which is drawn at each promotion.
  */
 async function promoted(
-  { connection, mayWrite }: DoubtfulMaster,
+  { connection, mayWrite }: CheckedMaster,
   key: string,
   restartGraceMs: number,
 ): Promise<Failed | null> {

@@ -25,12 +25,12 @@ type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
  * error costs no wait. It looks as execvp(3) does, and runs nothing. The start itself may still
  * fail, because the file may have changed by then.
  */
-export function objectionTo(file: string, searchPath: string | undefined): CannotStart | null {
+export function whyCannotStart(file: string, searchPath: string | undefined): CannotStart | null {
   let found: CannotStart = { kind: 'not-found' };
   for (const candidate of candidatesFor(file, searchPath)) {
-    const objection = objectionToFile(candidate, !file.includes('/'));
-    if (objection === null) return null;
-    if (objection.kind === 'not-executable') found = objection;
+    const cannotStart = whyCannotStartFile(candidate, !file.includes('/'));
+    if (cannotStart === null) return null;
+    if (cannotStart.kind === 'not-executable') found = cannotStart;
   }
   return found;
 }
@@ -41,7 +41,7 @@ function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'
   return searchPath.split(':').map((folder) => path.join(folder || '.', file));
 }
 
-function objectionToFile(file: string, isFromPath: boolean): CannotStart | null {
+function whyCannotStartFile(file: string, isFromPath: boolean): CannotStart | null {
   // A folder of PATH that may not be entered hides its files, for a shell too.
   let isHidden = isFromPath;
   try {

@@ -12,7 +12,7 @@ import { alone, type Claim } from '../../src/lock/types.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { clock, handleOn } from '../redis/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
-import { objectionTo } from '../sim/wish.ts';
+import { conflictOf } from '../sim/wish.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -70,7 +70,7 @@ test('counted on each master, two slots are held by three, and the checker says 
   const [last, ...others] = [0, 1, 2].map(
     (index): Held => slotOf(`holder ${index}`, index + 1),
   ) as [Held, ...Held[]];
-  expect(objectionTo(last, others, nameOf)).toBe('3 holders of 2 slots');
+  expect(conflictOf(last, others, nameOf)).toBe('3 holders of 2 slots');
   await Promise.all(held.map((semaphore) => semaphore.release().catch(() => {})));
   for (const client of clients) client.disconnect();
 });
@@ -111,5 +111,5 @@ test('held slot by slot, they are held by two, and the checker is silent', async
   expect(held.length).toBeLessThanOrEqual(2);
   expect(held.length).toBeGreaterThan(0);
   const [last, ...others] = held as [Claim, ...Claim[]];
-  expect(objectionTo(last, others, nameOf)).toBeNull();
+  expect(conflictOf(last, others, nameOf)).toBeNull();
 });

@@ -68,8 +68,8 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
 };
 
 async function release(claim: Claim, keepMs: number): Promise<[answer: string, count: number]> {
-  const undoing = { claim, keepMs, line: null, keepsPosition: false };
-  return [removalOf(await run(calls.toRelease(undoing, '', usualHistoryBytes))).kind, count.before];
+  const removal = { claim, keepMs, line: null, keepsPosition: false };
+  return [removalOf(await run(calls.toRelease(removal, '', usualHistoryBytes))).kind, count.before];
 }
 
 /** Where a key has holders beside it, both end at the same time. '': they do. */

@@ -47,7 +47,7 @@ test.each([
   'the same server twice, %s: misconfigured, named, and nothing is left',
   async (_title, other) => {
     const { redlock, masters: handles } = redlockOn([first, other()]);
-    const objections = await Promise.all(handles.map((handle) => handle.identify()));
+    const rejections = await Promise.all(handles.map((handle) => handle.identify()));
     const advice = 'list each server once';
     const misconfigured = {
       kind: 'failed',
@@ -55,7 +55,7 @@ test.each([
       message: expect.stringMatching(twice),
       advice,
     };
-    expect(objections.filter((failed) => failed !== null)).toEqual([misconfigured]);
+    expect(rejections.filter((failed) => failed !== null)).toEqual([misconfigured]);
     expect(await redlock.attempt(newClaim(), lasting)).toMatchObject({
       kind: 'misconfigured',
       failures: [{ failed: misconfigured }],

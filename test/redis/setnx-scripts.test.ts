@@ -67,8 +67,8 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
 };
 
 async function release(value: string, keepMs: number): Promise<string> {
-  const undoing = { claim: { ...claim, value }, keepMs, line: null, keepsPosition: false };
-  return removalOf(await run(calls.toRelease(undoing, '', usualHistoryBytes))).kind;
+  const removal = { claim: { ...claim, value }, keepMs, line: null, keepsPosition: false };
+  return removalOf(await run(calls.toRelease(removal, '', usualHistoryBytes))).kind;
 }
 
 /** A time that stands there without an owner key is theirs. */

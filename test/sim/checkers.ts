@@ -12,7 +12,7 @@ import { refusalCheckers } from './refusals.ts';
 import { stepCheckers } from './step-checkers.ts';
 import { stopCheckers } from './stops.ts';
 import { waitingCheckers } from './waiting-checkers.ts';
-import { areRivals, haveCommon, objectionTo } from './wish.ts';
+import { areRivals, conflictOf, haveCommon } from './wish.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
 export type Property = keyof typeof checkers;
@@ -34,7 +34,7 @@ export const checkers = {
     const others = [...witness.live()].filter(
       (one) => one !== holding && one.isBelieved && one.validUntil > soon,
     );
-    return objectionTo(
+    return conflictOf(
       holding,
       eachOnce(others),
       ({ value, validUntil }) => `${value}, valid until ${validUntil.toFixed(3)},`,
@@ -48,7 +48,7 @@ export const checkers = {
     const others = [...witness.live()].filter(
       ({ value, tree }) => value !== holding.value && tree?.isRunning,
     );
-    return objectionTo(holding, eachOnce(others), ({ value }) => `the command of ${value}`);
+    return conflictOf(holding, eachOnce(others), ({ value }) => `the command of ${value}`);
   },
 
   /** No command outlives the validity of its lease, or the release of its lock. */

@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     'a silent connection is dropped, and its claims are not released on it',
     rarely(250, 'even-masters', 'litter'),
     'redis/redis-master.ts',
-    'void this.#release(retired, withoutWaiter(undoing));',
+    'void this.#release(retired, withoutWaiter(removal));',
     '',
   ),
   inSource(

@@ -29,8 +29,8 @@ export function observedEnclosingLock(
   let belief: Holding | null = null;
 
   class ObservedOuterLock extends EnclosingLock {
-    override async acquire(patience: EnclosingLimits): Promise<Acquisition> {
-      const acquisition = await super.acquire(patience);
+    override async acquire(limits: EnclosingLimits): Promise<Acquisition> {
+      const acquisition = await super.acquire(limits);
       if (acquisition.kind === 'acquired') {
         if (belief === null) {
           belief = witness.nested(enclosing, clock, acquisition.lease);

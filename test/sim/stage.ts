@@ -185,8 +185,8 @@ export class Stage {
       lineOf: () => null,
     };
     const bounds = { retries: null, maxWaiters: null };
-    const patience = { ...bounds, waitMs, giveUpAfterMs, aborted: new AbortController().signal };
-    return this.start(actor, () => system.waitForLock(parts, patience));
+    const limits = { ...bounds, waitMs, giveUpAfterMs, aborted: new AbortController().signal };
+    return this.start(actor, () => system.waitForLock(parts, limits));
   }
 
   pass(ms: number): Promise<void> {

@@ -79,7 +79,7 @@ export function areOpposed(one: Wish, other: Wish): boolean {
 }
 
 /** Why it may not be held beside these, in words; null: it may. */
-export function objectionTo<One extends Held>(
+export function conflictOf<One extends Held>(
   holder: One,
   others: readonly One[],
   nameOf: (one: One) => string,

@@ -26,7 +26,7 @@ function calls(text: string): (readonly [script: string, words: readonly string[
 }
 
 /** What a tool says of words that it does not take; null: it takes them. */
-function objectionOf(script: string, words: readonly string[]): string | null {
+function refusalOf(script: string, words: readonly string[]): string | null {
   const parse = { sim: parseSim, torture: parseTorture }[script];
   const parsed = parse?.(words);
   return parsed && 'text' in parsed ? parsed.text : null;
@@ -37,7 +37,7 @@ function missing(text: string): string[] {
   const suites = [...text.matchAll(/--project ([\w-]+)/g)].map(([, name = '']) => name);
   return [
     ...calls(text).flatMap(([script, words]) =>
-      script in scripts ? (objectionOf(script, words) ?? []) : [script],
+      script in scripts ? (refusalOf(script, words) ?? []) : [script],
     ),
     ...suites.filter((name) => !config.includes(`'${name}'`)),
   ];

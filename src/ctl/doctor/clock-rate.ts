@@ -89,6 +89,6 @@ export function rateOf(readings: readonly ClockReading[]): ClockRate | null {
 
 function rateBetween(first: ClockReading, last: ClockReading): ClockRate {
   const rate = (last.aheadMs - first.aheadMs) / (last.at - first.at);
-  const doubt = (first.uncertaintyMs + last.uncertaintyMs) / (last.at - first.at);
-  return { rate, least: Math.sign(rate) * Math.max(0, Math.abs(rate) - doubt) };
+  const uncertainty = (first.uncertaintyMs + last.uncertaintyMs) / (last.at - first.at);
+  return { rate, least: Math.sign(rate) * Math.max(0, Math.abs(rate) - uncertainty) };
 }

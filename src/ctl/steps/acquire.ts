@@ -119,7 +119,7 @@ export async function acquireLock(call: Call): Promise<number> {
   endNotice();
   close();
   if (acquisition.kind !== 'acquired') return failed(nameOf(call), acquisition, call);
-  print(ticketText(call, acquisition.lease, {}));
+  print(handleText(call, acquisition.lease, {}));
   return exitCode.ok;
 }
 
@@ -175,7 +175,7 @@ function sharingOf({ settings }: Pick<Call, 'settings'>): Sharing {
 }
 
 /** The token; with --json the lease and these facts. */
-export function ticketText(
+export function handleText(
   { args, clock }: Call,
   { claim, fence, validUntil }: Lease,
   facts: object,

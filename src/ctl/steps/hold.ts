@@ -9,7 +9,7 @@ import type { Lease } from '../../lock/types.ts';
 import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
-import { failed, holderOf, openRedlock, partsOf, ticketText, wantedBy } from './acquire.ts';
+import { failed, handleText, holderOf, openRedlock, partsOf, wantedBy } from './acquire.ts';
 import { holderRole, ownerFor, startInBackground } from './background.ts';
 import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
 
@@ -38,7 +38,7 @@ export async function hold(call: Call): Promise<number> {
     isWanted,
     ended,
     handOver: async (lease) => {
-      print(ticketText(call, lease, { pid: holderRecord().pid }));
+      print(handleText(call, lease, { pid: holderRecord().pid }));
       isRead = role === null;
       return role === null || role.handOver();
     },

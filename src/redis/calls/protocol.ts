@@ -11,11 +11,11 @@ import {
   type Calls,
   lineArgs,
   lineKeys,
+  type Removal,
   redlockCalls,
   runsKeys,
   type ScriptCall,
   skipArgs,
-  type Undoing,
 } from './script-calls.ts';
 import { scripts, scriptsFor } from './scripts.ts';
 
@@ -45,7 +45,7 @@ function setnxCalls(unitMs: number): Calls {
     },
     toExtend,
     toRepair: toExtend,
-    toRelease: ({ claim, keepMs, line }: Undoing, prefix, historyBytes) => {
+    toRelease: ({ claim, keepMs, line }: Removal, prefix, historyBytes) => {
       const script = scriptsFor(true, line !== null)['release.setnx'];
       const told = [line ?? '', ...lineArgs(line, prefix, historyBytes)];
       const release = call(script, claim, prefix, claim.value, keepMs, unitMs, ...told);

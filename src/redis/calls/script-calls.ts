@@ -25,7 +25,7 @@ export interface Calls {
   toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCall;
   toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
   toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall;
-  toRelease(undoing: Undoing, prefix: string, historyBytes: number): ScriptCall;
+  toRelease(removal: Removal, prefix: string, historyBytes: number): ScriptCall;
   /** Reads so many locks in one step. */
   toLook(resources: readonly string[], prefix: string): ScriptCall;
   /** Puts another value in the place of this one, for the time that was left. */
@@ -41,7 +41,7 @@ const counterKeptMs = 24 * 60 * 60 * 1000;
 export const usualHistoryBytes = 64 * 1024 * 1024;
 
 /** A release or a rollback. */
-export interface Undoing {
+export interface Removal {
   readonly claim: Claim;
   /** How long the key is left, in ms; 0: it is removed at once. */
   readonly keepMs: number;
@@ -51,8 +51,8 @@ export interface Undoing {
 }
 
 /** The same for the key alone: the waiter may have entered the queue again since. */
-export function withoutWaiter(undoing: Undoing): Undoing {
-  return { ...undoing, claim: { ...undoing.claim, waiter: null }, keepsPosition: true };
+export function withoutWaiter(removal: Removal): Removal {
+  return { ...removal, claim: { ...removal.claim, waiter: null }, keepsPosition: true };
 }
 
 /** What a claim that does not wait says beside its arguments, in case that it is refused. */
@@ -71,7 +71,7 @@ function historyArgs(claim: Claim, prefix: string, historyBytes: number) {
 }
 
 /** The line of a release; null: none. A rollback removes what the claim has left. */
-function sentLine({ claim: { start }, line }: Undoing): string | null {
+function sentLine({ claim: { start }, line }: Removal): string | null {
   return line ?? (start ? `undo ${start.token}` : null);
 }
 
@@ -126,9 +126,9 @@ function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCal
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
-function toRelease(undoing: Undoing, prefix: string, historyBytes: number): ScriptCall {
-  const { claim, keepMs, keepsPosition } = undoing;
-  const line = sentLine(undoing);
+function toRelease(removal: Removal, prefix: string, historyBytes: number): ScriptCall {
+  const { claim, keepMs, keepsPosition } = removal;
+  const line = sentLine(removal);
   const [id, arrivalUs] = waiterArgs(claim.waiter);
   const waiter = [id, keepsPosition ? arrivalUs : ''];
   const behind = lineArgs(line, prefix, historyBytes);

@@ -8,7 +8,7 @@ import type { Clock } from '../../lock/ports.ts';
 import type { MasterAddress } from '../address.ts';
 
 /** A server near by that speaks TLS has answered by then; a look more does no harm. */
-const patientMs = 100;
+const answerMs = 100;
 
 /** Asks only when `over` has not aborted for so long. Resolves with false when it does. */
 export async function speaksPlain(
@@ -17,7 +17,7 @@ export async function speaksPlain(
   over: AbortSignal,
 ): Promise<boolean> {
   if (host === undefined || port === undefined) return false;
-  await sleepAwake(clock, patientMs, over);
+  await sleepAwake(clock, answerMs, over);
   if (over.aborted) return false;
   return new Promise((resolve) => {
     const socket = connect({ host, port, signal: over }, () => socket.write('PING\r\n'));

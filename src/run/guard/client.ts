@@ -13,9 +13,9 @@ import type { GuardEnd, TimeLeft } from '../ports.ts';
 import type { Libc } from '../processes/libc.ts';
 import { childrenHere, keepApart, OtherChildren } from '../processes/own-children.ts';
 import type { ChildExit } from '../run-result.ts';
+import { after } from './bounded-wait.ts';
 import { GuardProcess, type GuardSupply } from './guard-process.ts';
 import { GuardedCommand } from './guarded-command.ts';
-import { after } from './patience.ts';
 import type {
   Answer,
   Deadlines,

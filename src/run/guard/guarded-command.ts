@@ -14,8 +14,8 @@ import { childrenHere, type OtherChildren, reapOrphans } from '../processes/own-
 import type { ProcessTree } from '../processes/process-tree.ts';
 import { SeenTree } from '../processes/seen-tree.ts';
 import type { ChildExit, Signal } from '../run-result.ts';
+import { after, soon } from './bounded-wait.ts';
 import type { GuardProcess } from './guard-process.ts';
-import { after, soon } from './patience.ts';
 import {
   type Answer,
   type Deadlines,

@@ -8,8 +8,8 @@ import type { GuardProcess } from './guard-process.ts';
 /** The interval of looks at a guard of which nothing bad is known. */
 const untroubledMs = 10_000;
 /** That at one that seems to stand still, and how many looks in a row must agree. */
-const doubtMs = 1_000;
-const doubtCount = 3;
+const stillMs = 1_000;
+const stillLooks = 3;
 
 export interface WatchParts {
   readonly guard: GuardProcess;
@@ -26,7 +26,7 @@ export interface WatchParts {
 export class GuardWatch {
   readonly #parts: WatchParts;
   #timer: NodeJS.Timeout | null = null;
-  #doubts = 0;
+  #stillCount = 0;
   /** The request that had not been answered at the last look. */
   #unanswered: number | null = null;
   #isEnded = false;
@@ -38,7 +38,7 @@ export class GuardWatch {
 
   /** To be called before a deadline is sent: looks at once if the one before is not answered. */
   expectAnswers(): void {
-    if (this.#parts.guard.unanswered !== null && this.#doubts === 0) this.#lookIn(0);
+    if (this.#parts.guard.unanswered !== null && this.#stillCount === 0) this.#lookIn(0);
   }
 
   end(): void {
@@ -59,16 +59,17 @@ export class GuardWatch {
     const { guard, onLook, onSilent } = this.#parts;
     onLook();
     const { unanswered } = guard;
-    const isOwing = unanswered !== null && (unanswered === this.#unanswered || this.#doubts === 0);
+    const isOwing =
+      unanswered !== null && (unanswered === this.#unanswered || this.#stillCount === 0);
     // One with a thread that is runnable is starved: it waits for a processor.
     const isStill = this.#seemsStill(isOwing) && !guard.isRunnable;
-    this.#doubts = isStill ? this.#doubts + 1 : 0;
+    this.#stillCount = isStill ? this.#stillCount + 1 : 0;
     this.#unanswered = unanswered;
-    if (this.#doubts >= doubtCount) {
+    if (this.#stillCount >= stillLooks) {
       this.end();
       return onSilent();
     }
-    this.#lookIn(this.#doubts > 0 || unanswered !== null ? doubtMs : untroubledMs);
+    this.#lookIn(this.#stillCount > 0 || unanswered !== null ? stillMs : untroubledMs);
   }
 
   #seemsStill(isOwing: boolean): boolean {

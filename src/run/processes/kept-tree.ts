@@ -11,7 +11,7 @@ import { RunError } from '../preconditions.ts';
 import type { Signal } from '../run-result.ts';
 import { killAll } from './kill-all.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
-import { childrenOf, namespacedPids, objectionToTable, processEntry } from './process-table.ts';
+import { childrenOf, namespacedPids, processEntry, whyNoTable } from './process-table.ts';
 import { type ProcessId, type ProcessTree, type RunningCommand, send } from './process-tree.ts';
 import { StopOnce } from './stop-once.ts';
 import {
@@ -296,8 +296,8 @@ const howToInstall =
 /** `isIncomplete`: it is the installation that lacks something, and not this machine. */
 export function findLibc(): { libc: Libc } | { obstacle: string; isIncomplete: boolean } {
   const cannot = 'processes cannot be guarded here';
-  const objection = objectionToTable();
-  if (objection) return { obstacle: `${cannot}: ${objection}`, isIncomplete: false };
+  const why = whyNoTable();
+  if (why) return { obstacle: `${cannot}: ${why}`, isIncomplete: false };
   try {
     return { libc: loadLibc() };
   } catch (error) {

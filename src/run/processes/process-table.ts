@@ -21,7 +21,7 @@ export interface ProcessEntry {
 const isLinux = process.platform === 'linux';
 
 /** Why the table cannot be trusted on this system; null: it can. */
-export function objectionToTable(): string | null {
+export function whyNoTable(): string | null {
   if (!isLinux) return null;
   try {
     if (readlinkSync('/proc/self') !== String(process.pid)) {

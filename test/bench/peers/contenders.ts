@@ -36,7 +36,7 @@ export type Peer = {
 
 export const ttlMs = 30_000;
 /** The limit for those that count attempts 200 ms apart. */
-const patienceMs = 60_000;
+const waitLimitMs = 60_000;
 
 export const ours: Peer = {
   name: 'redlock-run',
@@ -55,8 +55,8 @@ export const ours: Peer = {
       (url) => new RedisMaster(parseAddress(url), settings, registry, clock),
     );
     await Promise.all(masters.map((master) => master.identify()));
-    const limits = { masterTimeoutMs: 1_500, reserveMs: 0, driftFactor: usualDriftFactor };
-    const redlock = new Redlock(masters, clock, limits, () => {});
+    const timings = { masterTimeoutMs: 1_500, reserveMs: 0, driftFactor: usualDriftFactor };
+    const redlock = new Redlock(masters, clock, timings, () => {});
     const newValue = () => randomBytes(20).toString('base64url');
     const newClaim = () => ({
       ...alone,
@@ -76,7 +76,7 @@ export const ours: Peer = {
       waiterId: newValue(),
       lineOf: () => null,
     };
-    const patience = {
+    const limits = {
       retries: null,
       maxWaiters: null,
       waitMs: null,
@@ -84,7 +84,7 @@ export const ours: Peer = {
       aborted: new AbortController().signal,
     };
     const take = async () => {
-      const acquisition = await waitForLock(parts, patience);
+      const acquisition = await waitForLock(parts, limits);
       if (acquisition.kind !== 'acquired') throw new Error(acquisition.kind);
       return () => redlock.release(acquisition.lease.claim, 0, null);
     };
@@ -147,7 +147,7 @@ export function universal(): Peer | null {
       adapters,
       key: 'universal',
       ttl: ttlMs,
-      retryAttempts: patienceMs / 200,
+      retryAttempts: waitLimitMs / 200,
     });
     const take = async () => {
       const handle = await lock.acquire();

@@ -20,10 +20,10 @@ export function callsOn(resource: string): {
   const value = '01234567-89ab-cdef-0123-456789abcdef';
   const own = { resources: [resource], token: value, value, ttlMs };
   const claim = { ...alone, ...own, isFenced: true, waiter: null };
-  const undoing = { claim, keepMs: 0, line: null, keepsPosition: false };
+  const removal = { claim, keepMs: 0, line: null, keepsPosition: false };
   return {
     acquire: redlockCalls.toAcquire(claim, '', usualHistoryBytes),
-    release: redlockCalls.toRelease(undoing, '', usualHistoryBytes),
+    release: redlockCalls.toRelease(removal, '', usualHistoryBytes),
   };
 }
 

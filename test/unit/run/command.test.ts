@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { objectionTo } from '../../../src/run/preconditions.ts';
+import { whyCannotStart } from '../../../src/run/preconditions.ts';
 
 const notFound = { kind: 'not-found' };
 const because = (message: string) => ({ kind: 'not-executable', message });
@@ -38,7 +38,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const look = (file: string, path = `${folder}/one:${folder}/two`) =>
-  objectionTo(file.replace('FOLDER', folder), path);
+  whyCannotStart(file.replace('FOLDER', folder), path);
 
 test.each([
   ['tool', null],
@@ -74,7 +74,7 @@ test('a path is not looked up; a name only on PATH, not in the working folder', 
 });
 
 test('without a PATH, the usual places are looked at', () => {
-  expect(objectionTo('sh', undefined)).toBeNull();
+  expect(whyCannotStart('sh', undefined)).toBeNull();
 });
 
 test.skipIf(isRoot)('a folder that may not be entered', () => {
