@@ -5,7 +5,7 @@
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { SimServer } from './sim-server.ts';
-import { pollMs, waitingOnQuorum } from './waiting-checkers.ts';
+import { latePollMs, waitingOnQuorum } from './waiting-checkers.ts';
 import { areOpposed, haveCommon } from './wish.ts';
 import type { Fact, Holding, KnownProgram, Witness } from './witness.ts';
 
@@ -138,7 +138,8 @@ export const formCheckers = {
     const owner = witness.programs.find((program) => {
       const { wish, startedAt, endedAt } = program;
       const isHeard = startedAt > acquiredAt + listeningMs;
-      const isDue = startedAt > acquiredAt && startedAt < (isHeard ? latestAt : latestAt - pollMs);
+      const isDue =
+        startedAt > acquiredAt && startedAt < (isHeard ? latestAt : latestAt - latePollMs);
       const hasAsked = isDue && (endedAt ?? now) > startedAt + joinedMs;
       if (!hasAsked || wish.preemptible !== 'replace' || !haveCommon(wish, fact.holding))
         return false;

@@ -4,6 +4,7 @@
 // time and commands.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
+import { pollMs } from '../../src/lock/wait.ts';
 import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { Options } from './options.ts';
 import { silentMs } from './sim-redis.ts';
@@ -15,7 +16,7 @@ import type { Fact, Holding, Witness } from './witness.ts';
  */
 const handOverMs = 100;
 /** Until a waiter asks that was not woken, because the program that should wake it died. */
-export const pollMs = 1_000;
+export const latePollMs = pollMs.most;
 /**
  * The first attempt, the one that is queued, the winning one, the release; an early wake-up, a
  * split vote or two.
@@ -32,7 +33,7 @@ const jointCommands = 6;
  * A sign of life once a second, and an extension three times a ttl, by a clock that may be fast,
  * with retries.
  */
-const leastPollMs = 850;
+const leastPollMs = pollMs.least - 50;
 
 export const waitingCheckers = {
   /**
@@ -76,14 +77,14 @@ export const waitingCheckers = {
     const rounds = witness.acquiredSince(end.freeAt, fact.holding);
     // The keys of a program that has just died may still be in the way.
     const keptMs = 1.02 * witness.ttlMs;
-    const isLate = witness.hasDiedSince(end.freeAt - keptMs - pollMs);
+    const isLate = witness.hasDiedSince(end.freeAt - keptMs - latePollMs);
     // While others share the lock, a dead waiter that wants it alone is not woken, so that it keeps
     // its position until it has been silent for long enough.
     const isBehind = sharing.kind === 'shared' && witness.hasDiedSince(end.freeAt - silentMs);
     const allowedMs =
       rounds * handOverMs +
       (isLate ? keptMs : 0) +
-      (isLate || isBehind || end.isLeft ? pollMs : 0) +
+      (isLate || isBehind || end.isLeft ? latePollMs : 0) +
       (isBehind ? silentMs : 0);
     return tookMs > allowedMs
       ? `${value} waited, and got the lock ${Math.round(tookMs)} ms after it was free`

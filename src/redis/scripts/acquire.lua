@@ -78,7 +78,7 @@ if not set or not set.ok then
   -- @forms
   -- A waiter that supersedes others removes the older ones from the queues, and wakes
   -- them, so that they end; where there is a newer one, it is told so. One that was just granted
-  -- the lock counts as there for three seconds, so that those that it removed learn of it.
+  -- the lock counts as there for silentMs, so that those that it removed learn of it.
   if has(id, 'supersede') then
     -- @include front.lua
     local newer, known = '', {}

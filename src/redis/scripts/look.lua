@@ -3,8 +3,8 @@
 -- KEYS: as in acquire.lua; then one a resource: the list of lines of its history. No ARGV.
 -- Returns for each {type, value or false, PTTL, counter or false, {id, ms waited, ...}, {slot and
 --   value, ms left, ...}, freeze or false, its PTTL, what endings.lua tells}. A waiter without a
---   sign of life for three seconds is left out of the queue, and the holders beside the key are
---   only those that have not ended, under a key that is marked so. One byte more than the most of a
+--   sign of life for silentMs is left out of the queue, and the holders beside the key are only
+--   those that have not ended, under a key that is marked so. One byte more than the most of a
 --   value says that it is longer.
 -- Atomic: a holder and a queue that are read one after the other may never have been so together.
 --
