@@ -10,11 +10,13 @@ import {
   failuresLine,
   heldAround,
   holderLine,
+  lossReasonLine,
   noQuorumLine,
   oneOf,
   personLine,
   roughly,
   supersededLine,
+  tooSlowLine,
   waiterLine,
   whichOf,
 } from '../text/lines.ts';
@@ -114,10 +116,8 @@ function notAcquiredLine(
       const failures = failuresLine(acquisition.failures);
       return noQuorumLine(which, failures, acquisition.gaveUpAfterMs, 'giveUpAfter');
     }
-    case 'too-slow': {
-      const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
-      return `no quorum: ${which}: ${why} (raise --ttl)`;
-    }
+    case 'too-slow':
+      return tooSlowLine(which, acquisition.elapsedMs, '--ttl');
     case 'misconfigured':
       return `masters: ${failuresLine(acquisition.failures)}`;
     case 'aborted':
@@ -133,21 +133,12 @@ export function lossLine({ reason, by }: Extract<StopReason, { kind: 'lost' }>):
 
 export function reasonLine(reason: RunLossReason): string {
   switch (reason) {
-    case 'taken':
-      return 'taken: masters show the value of another client';
-    case 'expired':
-      return 'expired: too few masters still show our value: it ran out, or was broken';
-    case 'unreachable':
-      return 'unreachable: no quorum extended it in time';
-    case 'suspended':
-      return (
-        'suspended: redlock-run did not run when the lock had to be extended ' +
-        '(stopped, asleep, starved)'
-      );
     case 'guard-lost':
       return 'guard-lost: no guard process was left, and no command runs without one';
     case 'masters-replaced':
       return 'masters-replaced: the local masters were removed, and later runs start others';
+    default:
+      return lossReasonLine(reason, 'redlock-run');
   }
 }
 

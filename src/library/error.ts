@@ -11,10 +11,11 @@ import {
   busyLine,
   failuresLine,
   holderLine,
+  lossReasonLine,
   noQuorumLine,
   oneOf,
-  roughly,
   supersededLine,
+  tooSlowLine,
   whichOf,
 } from '../text/lines.ts';
 
@@ -40,7 +41,7 @@ export type ErrorKind =
 
 /**
  * - `taken`: masters show the value of another client
- * - `expired`: too few masters still show our value, or the lock was not extended in time
+ * - `expired`: too few masters still confirm it: it was broken, or not extended in time
  * - `unreachable`: no quorum extended it in time
  * - `suspended`: this process was stopped, asleep or busy when the lock had to be extended
  * - `released`, `closed`: by this program itself
@@ -109,10 +110,8 @@ export function notAcquiredError(
       const message = noQuorumLine(which, why, gaveUpAfterMs, 'giveUpAfterMs');
       return new RedlockError('unreachable', message, { failures });
     }
-    case 'too-slow': {
-      const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
-      return new RedlockError('too-slow', `no quorum: ${which}: ${why} (raise ttlMs)`);
-    }
+    case 'too-slow':
+      return new RedlockError('too-slow', tooSlowLine(which, acquisition.elapsedMs, 'ttlMs'));
     case 'misconfigured': {
       const { failures } = acquisition;
       return new RedlockError('misconfigured', `masters: ${failuresLine(failures)}`, { failures });
@@ -135,15 +134,16 @@ export function abortedError(
   return new RedlockError('aborted', `aborted: ${whichOf(resources)}: ${why}`, { cause });
 }
 
-const lossLine: Readonly<Record<LostReason, string>> = {
-  taken: 'taken: masters show the value of another client',
-  expired: 'expired: too few masters still show our value, or it was not extended in time',
-  unreachable: 'unreachable: no quorum extended it in time',
-  suspended:
-    'suspended: this process did not run when the lock had to be extended (stopped, asleep, busy)',
-  released: 'released: this lease was released before',
-  closed: 'closed: the Redlock that acquired it was closed',
-};
+function reasonLine(reason: LostReason): string {
+  switch (reason) {
+    case 'released':
+      return 'released: this lease was released before';
+    case 'closed':
+      return 'closed: the Redlock that acquired it was closed';
+    default:
+      return lossReasonLine(reason, 'this process');
+  }
+}
 
 /** @internal */
 export function lostError(
@@ -151,7 +151,7 @@ export function lostError(
   reason: LostReason,
   cause?: unknown,
 ): RedlockError {
-  return new RedlockError('lost', `lost: ${whichOf(resources)}: ${lossLine[reason]}`, {
+  return new RedlockError('lost', `lost: ${whichOf(resources)}: ${reasonLine(reason)}`, {
     reason,
     cause,
   });

@@ -3,6 +3,7 @@
 // always quoted.
 
 import { type Freeze, parseFreeze } from '../lock/freeze.ts';
+import type { KeeperLossReason } from '../lock/lease-keeper.ts';
 import type { Person } from '../lock/people.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import { type HolderRecord, isMode, parseValue, sharingIn } from '../lock/value.ts';
@@ -160,6 +161,28 @@ export function noQuorumLine(
 ): string {
   const gaveUp = gaveUpAfterMs === null ? '' : `gave up after ${roughly(gaveUpAfterMs)} (${key}): `;
   return `no quorum: ${which}: ${gaveUp}${failures}`;
+}
+
+/** The line for a lock that was granted too late for its ttl; `option`: what is to be raised. */
+export function tooSlowLine(which: string, elapsedMs: number, option: string): string {
+  const why = `the masters took ${roughly(elapsedMs)}, too long for this ttl`;
+  return `no quorum: ${which}: ${why} (raise ${option})`;
+}
+
+/** Why a lease was lost, which `program` was to extend: "taken: masters show ...". */
+export function lossReasonLine(reason: KeeperLossReason, program: string): string {
+  switch (reason) {
+    case 'taken':
+      return 'taken: masters show the value of another client';
+    case 'expired':
+      return 'expired: too few masters still confirm it: it was broken, or not extended in time';
+    case 'unreachable':
+      return 'unreachable: no quorum extended it in time';
+    case 'suspended': {
+      const why = `${program} did not run when the lock had to be extended`;
+      return `suspended: ${why} (stopped, asleep, busy)`;
+    }
+  }
 }
 
 /** The line for a wait that a newer waiter has ended; `by`: the id of that waiter. */

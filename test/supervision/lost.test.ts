@@ -103,7 +103,7 @@ const scenarios: Scenario[] = [
       for (const master of await mastersOf(job)) await master.flush();
     },
     ends: { code: 79 },
-    says: /lost: .* expired: too few masters still show our value/,
+    says: /lost: .* expired: too few masters still confirm it/,
     withinMs: 5_000,
   },
   {

@@ -2,6 +2,7 @@
 // this program and is neither extended nor guarded, so the ttl has to last for the work, or until
 // the next `extend`.
 
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { OwnHold } from '../../cli/own-hold.ts';
 import { WaitNotice, waitStateOf } from '../../cli/wait-notice.ts';
@@ -28,6 +29,7 @@ import {
   heldAround,
   holderLine,
   noQuorumLine,
+  tooSlowLine,
 } from '../../text/lines.ts';
 import { renderDuration } from '../../text/time.ts';
 import { addressesOf } from '../addresses.ts';
@@ -215,9 +217,11 @@ export function failed(
       tell(noQuorumLine(quoted(name), failures, acquisition.gaveUpAfterMs, 'giveUpAfter'));
       return exitCode.unreachable;
     }
-    default:
-      tell(`no quorum: ${quoted(name)}: granted too late to be of use`);
+    case 'too-slow':
+      tell(tooSlowLine(quoted(name), acquisition.elapsedMs, '--ttl'));
       return exitCode.unreachable;
+    default:
+      return assert.fail(`a step cannot be ${acquisition.kind}`);
   }
 }
 

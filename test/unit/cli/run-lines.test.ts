@@ -213,7 +213,7 @@ test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
     { kind: 'signaled', signal: 'SIGTERM' },
     true,
     'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
-      '(stopped, asleep, starved), last confirmed 9.7s before; the command was stopped: died of ' +
+      '(stopped, asleep, busy), last confirmed 9.7s before; the command was stopped: died of ' +
       'SIGTERM',
   ],
   [
@@ -222,7 +222,7 @@ test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
     { kind: 'never-started', reason: 'suspended' },
     false,
     'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
-      '(stopped, asleep, starved), last confirmed 9.7s before; the command was not started',
+      '(stopped, asleep, busy), last confirmed 9.7s before; the command was not started',
   ],
   [
     'too long',
