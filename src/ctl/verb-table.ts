@@ -1,7 +1,7 @@
 // The table of verbs and of their options. --help, the man page, completion and the parser are made
 // from it. Options for masters and configuration are rows of redlock-run's own table.
 
-import { type OptionRow, optionTable } from '../config/setting-table.ts';
+import { defaultTextOf, type OptionRow, optionTable } from '../config/setting-table.ts';
 
 export const verbNames = [
   'status',
@@ -49,13 +49,14 @@ function ofRun(long: string): VerbOption {
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
 const [shared, conflict] = [ofRun('--shared'), ofRun('--conflict-exit-code')];
 const [runNote, label] = [ofRun('--note'), ofRun('--label')];
+const usualTtl = `(default: ${defaultTextOf('ttl')})`;
 const keptTtl: VerbOption = {
   ...ttl,
-  description: 'lock validity, extended until the lock is released (default: 30s)',
+  description: `lock validity, extended until the lock is released ${usualTtl}`,
 };
 const onceTtl: VerbOption = {
   ...ttl,
-  description: 'how long the lock is held from now on; nothing else extends it (default: 30s)',
+  description: `how long the lock is held from now on; nothing else extends it ${usualTtl}`,
 };
 const stopWait: VerbOption = {
   ...wait,
