@@ -29,6 +29,7 @@ import {
   heldAround,
   holderLine,
   noQuorumLine,
+  supersededLine,
   tooSlowLine,
 } from '../../text/lines.ts';
 import { renderDuration } from '../../text/time.ts';
@@ -207,6 +208,9 @@ export function failed(
     case 'nested':
       tell(busyLine(quoted(name), heldAround, 'choose another name'));
       return settings.conflictExitCode;
+    case 'superseded': // No step asks for that, but masters may say so.
+      tell(supersededLine(quoted(name), acquisition.by));
+      return settings.conflictExitCode;
     case 'aborted':
       return settings.conflictExitCode;
     case 'misconfigured':
@@ -220,8 +224,8 @@ export function failed(
     case 'too-slow':
       tell(tooSlowLine(quoted(name), acquisition.elapsedMs, '--ttl'));
       return exitCode.unreachable;
-    default:
-      return assert.fail(`a step cannot be ${acquisition.kind}`);
+    case 'enclosing-lost':
+      return assert.fail('a step has no enclosing run');
   }
 }
 
