@@ -9,9 +9,10 @@ import type { Lease } from '../../lock/types.ts';
 import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
-import { failed, handleText, holderOf, openRedlock, partsOf, wantedBy } from './acquire.ts';
+import { failed, handleText, holderOf, partsOf, wantedBy } from './acquisition.ts';
 import { holderRole, ownerFor, startInBackground } from './background.ts';
 import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
+import { openRedlock } from './opened-redlock.ts';
 
 const label = 'redlockctl hold';
 

@@ -12,7 +12,6 @@ import type { Call } from '../call.ts';
 import { checkPast, isAboutPast } from '../history/check-past.ts';
 import { MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
-import { openStanding } from './acquire.ts';
 import {
   type Access,
   type Answer,
@@ -21,6 +20,7 @@ import {
   look,
   releaseByToken,
 } from './lock-handle.ts';
+import { openStanding } from './opened-redlock.ts';
 
 export async function extend(call: Call): Promise<number> {
   const { settings, clock } = call;

@@ -1,0 +1,92 @@
+// The Redlock of a step, with connections of its own: for a new lock, whose wait is told of and
+// whose lists of masters are compared, or for one that stands.
+
+import { OwnHold } from '../../cli/own-hold.ts';
+import { WaitNotice, waitStateOf } from '../../cli/wait-notice.ts';
+import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
+import type { Clock, LockEvent } from '../../lock/ports.ts';
+import { Redlock } from '../../lock/redlock.ts';
+import { heldTimings } from '../../lock/timings.ts';
+import type { MasterAddress } from '../../redis/address.ts';
+import { ServerRegistry } from '../../redis/identity.ts';
+import { differenceLine, type OwnList } from '../../redis/master-lists.ts';
+import { MastersWatch } from '../../redis/masters-watch.ts';
+import { RedisMaster } from '../../redis/redis-master.ts';
+import { addressesOf } from '../addresses.ts';
+import type { Call } from '../call.ts';
+import type { CtlSettings } from '../settings.ts';
+import type { AcquireOnceParts } from './acquire-once.ts';
+import { nameOf } from './acquisition.ts';
+
+/** A Redlock with connections of its own, which `close` ends; and the wait that it is told of. */
+interface OpenedRedlock extends Pick<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {
+  readonly listen: Listen;
+  readonly close: () => void;
+  /** The wait is over. */
+  readonly endNotice: () => void;
+}
+
+/** For a new lock: lists of masters are compared, and a difference is told. */
+export async function openRedlock(
+  call: Pick<Call, 'args' | 'settings' | 'clock' | 'holderRecord' | 'stderr' | 'environment'>,
+  tell: (text: string) => void,
+): Promise<OpenedRedlock> {
+  const { settings, clock, holderRecord } = call;
+  const addresses = await addressesOf(settings);
+  const { host } = holderRecord();
+  const watch = new MastersWatch(settings, host, addresses.length, clock);
+  const notice = noticeOf(call, tell);
+  const ownHold = new OwnHold([nameOf(call)], host, (line) => {
+    notice.interrupt();
+    tell(`warning: ${line}`);
+  });
+  const report = (event: LockEvent) => {
+    if (event.kind === 'masters-differ') {
+      notice.interrupt();
+      return tell(`warning: ${differenceLine(event)}`);
+    }
+    const isWait = event.kind === 'waiting' || event.kind === 'no-quorum';
+    if (isWait && settings.waitMs !== 0) notice.update(waitStateOf(event, null), event.waitedMs);
+    if (event.kind === 'acquired') notice.end();
+    ownHold.see(event);
+    watch.see(event, report);
+  };
+  const { masters, ...opened } = openOn(addresses, settings, clock, watch.ownList);
+  return { ...opened, servers: watch.serversOf(masters), report, endNotice: () => notice.end() };
+}
+
+/** What is told of a wait, as by redlock-run. */
+function noticeOf(
+  call: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>,
+  tell: (text: string) => void,
+): WaitNotice {
+  const { stderr, environment } = call;
+  const names = [nameOf(call)];
+  const { waitMs } = call.settings;
+  const print = (line: string, paint: (line: string) => string) => tell(paint(line));
+  return new WaitNotice({ names, waitMs, print, isPlain: false }, stderr, environment);
+}
+
+/** For a lock that stands: it is not taken, so no lists are compared. */
+export async function openStanding(settings: CtlSettings, clock: Clock) {
+  return openOn(await addressesOf(settings), settings, clock, null);
+}
+
+function openOn(
+  addresses: readonly MasterAddress[],
+  settings: CtlSettings,
+  clock: Clock,
+  ownList: OwnList | null,
+) {
+  const registry = new ServerRegistry();
+  const masters = addresses.map(
+    (address) => new RedisMaster(address, { ...settings, ownList }, registry, clock),
+  );
+  const timings = heldTimings(settings.ttlMs, settings.masterTimeoutMs);
+  const redlock = new Redlock(masters, clock, timings, () => {});
+  const close = () => {
+    for (const master of masters) master.close();
+  };
+  const listen: Listen = (...asked) => new HolderChannel(masters, ...asked);
+  return { masters, redlock, listen, close };
+}
