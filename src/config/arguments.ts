@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import { mistakeInNames } from '../redis/keys.ts';
+import { mistakeInNames } from '../redis/lock-names.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import {

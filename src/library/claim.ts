@@ -12,7 +12,7 @@ import { basename } from 'node:path';
 import { alone, type Claim } from '../lock/types.ts';
 import { newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
-import { mistakeInNames } from '../redis/keys.ts';
+import { mistakeInNames } from '../redis/lock-names.ts';
 import { reactions } from '../redis/masters-watch.ts';
 import { userName } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';

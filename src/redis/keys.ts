@@ -1,9 +1,7 @@
 // The keys of a lock on a master: its own key and beside it, in the same cluster slot, the counter
 // of its fence, its queue, its waiters' signs of life, its holders where there are several, and its
-// history and its freeze. Also the names that a lock may have.
+// history and its freeze.
 // *Note:* the prefix may be empty, and then every key of the database looks like a lock.
-
-import { quoted } from '../text/foreign-text.ts';
 
 const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|mark|freeze|(\w+:)?history)$/;
 
@@ -11,7 +9,7 @@ const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|mark|freez
  * Whether the key of a resource of this name could be a key beside the lock of another one: with an
  * empty prefix, or with one that ends as the other name begins.
  */
-function looksLikeHelper(resource: string): boolean {
+export function looksLikeHelper(resource: string): boolean {
   return helperEnding.test(resource);
 }
 
@@ -104,27 +102,4 @@ export function resourceOf(prefix: string, key: string): string | null {
 /** The pattern for SCAN of the locks whose names match `pattern`, a glob as in KEYS. */
 export function patternOf(prefix: string, pattern: string): string {
   return prefix.replace(/[\\*?[\]]/g, '\\$&') + pattern;
-}
-
-const longestNameBytes = 4096;
-const mostNames = 100;
-
-/**
- * What is wrong with these names of locks, of the command line or of a program; null: nothing. A
- * name may be nearly any text.
- */
-export function mistakeInNames(names: readonly string[]): string | null {
-  for (const name of names) {
-    if (name === '') return '"": empty (give the lock a name)';
-    if (looksLikeHelper(name)) {
-      const why = 'is called like what the masters keep beside a lock (take another name)';
-      return `${quoted(name)}: ${why}`;
-    }
-    const bytes = Buffer.byteLength(name);
-    if (bytes > longestNameBytes)
-      return `${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`;
-  }
-  if (names.length > mostNames) return `${names.length} names (at most ${mostNames})`;
-  const twice = names.find((name, at) => names.indexOf(name) < at);
-  return twice === undefined ? null : `${quoted(twice)}: given twice (name each lock once)`;
 }
