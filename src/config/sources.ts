@@ -5,7 +5,7 @@
 // flag is left out.
 
 import { dirname } from 'node:path';
-import { workingFolder } from '../run/preconditions.ts';
+import { workingFolder } from '../system/working-folder.ts';
 import { ConfigError, UsageError, ValueError } from '../text/errors.ts';
 import { nearest } from '../text/suggestion.ts';
 import type { OptionValues } from './arguments.ts';

@@ -1,8 +1,8 @@
 // What is found out before the lock is asked for, so that a run that could not work costs no wait:
-// whether the command can be executed, whether enough files may be opened, and where the working
-// folder is. Nothing is started here, and nothing is locked.
+// whether the command can be executed, and whether enough files may be opened. Nothing is started
+// here, and nothing is locked.
 
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import path from 'node:path';
 import type { Finished } from './ports.ts';
@@ -97,18 +97,3 @@ export function areTooFew(error: unknown): boolean {
 }
 
 export const tooFew = 'open files: too few are allowed (raise the limit: ulimit -n)';
-
-const itself = '/proc/self/cwd';
-
-/**
- * The path of the working folder, also when it has been removed meanwhile, as checkouts of CI are.
- * sh(1) and flock(1) work in such a folder; only its path is missing, and Node throws when asked
- * for it. On Linux /proc has another path to it. null: no path leads to it.
- */
-export function workingFolder(): string | null {
-  try {
-    return process.cwd();
-  } catch {
-    return existsSync(itself) ? itself : null;
-  }
-}
