@@ -198,7 +198,7 @@ async function whyNotKept(guard: GuardProgram): Promise<string | null> {
 
 /** So that doctor says whether an installation is complete before there are any masters. */
 async function tellOfGuard(guard: GuardProgram, tell: Call['tell']): Promise<void> {
-  const findings = await import('../ctl/doctor/findings.ts');
+  const findings = await import('../ctl/doctor/set-findings.ts');
   const { message } = findings.guard(await whyNotKept(guard));
   tell(`guard: ${message}`);
 }

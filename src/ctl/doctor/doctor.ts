@@ -22,21 +22,15 @@ import { gatherFacts, type MasterFacts } from './facts.ts';
 import {
   type Assessment,
   type Circumstances,
-  configFile,
-  count,
-  duplicates,
   type Finding,
   type Grade,
   grades,
-  guard,
-  hosts,
-  quorum,
-  reachable,
 } from './findings.ts';
 import { freezeFindings, freezesCheck } from './freezes.ts';
 import { listFindings, listsCheck } from './list-findings.ts';
 import { masterCheckNames, masterFindings } from './master-findings.ts';
 import { isWaitedFor } from './restart-findings.ts';
+import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
 
 /** What the checks of the masters together, of this machine and of the configuration look at. */
 interface Seen {

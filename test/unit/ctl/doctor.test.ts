@@ -6,10 +6,16 @@ import { describe, expect, it, test } from 'vitest';
 import { type ClockReading, rateOf, readClock } from '../../../src/ctl/doctor/clock-rate.ts';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
 import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
-import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/findings.ts';
 import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
 import { isWaitedFor } from '../../../src/ctl/doctor/restart-findings.ts';
 import { serverVersionOf } from '../../../src/ctl/doctor/server-version.ts';
+import {
+  configFile,
+  count,
+  duplicates,
+  hosts,
+  quorum,
+} from '../../../src/ctl/doctor/set-findings.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
 const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({
