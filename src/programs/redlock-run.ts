@@ -7,12 +7,8 @@ import { isJournal } from '../cli/journal.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
 import { openStderr } from '../cli/stderr.ts';
-import {
-  type Arguments,
-  checkArgumentBytes,
-  parseArguments,
-  type RunArguments,
-} from '../config/arguments.ts';
+import { checkArgumentBytes } from '../config/argument-bytes.ts';
+import { type Arguments, parseArguments, type RunArguments } from '../config/arguments.ts';
 import { checkReportPath } from '../config/report-file.ts';
 import { resolveSettings, type Settings } from '../config/settings.ts';
 import { executionContext } from '../config/sources.ts';
