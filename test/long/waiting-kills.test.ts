@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
-import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { CliRun } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -22,51 +22,69 @@ afterAll(async () => {
   nothingLeft();
 });
 
-interface Subscriptions {
+/** What a job writes when it begins or ends. */
+interface JobLine {
   readonly what: string;
   readonly pid: number;
   readonly fence: number;
   readonly atMs: number;
 }
 
-it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async () => {
-  const masters = await startMasters(5);
-  const log = join(scratchFolder(), 'kills');
-  writeFileSync(log, '');
-  const lines = (): Subscriptions[] =>
-    readFileSync(log, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => line.split(' '))
-      .map(([what = '', pid, fence, at]) => ({
-        what,
-        pid: Number(pid),
-        fence: Number(fence),
-        atMs: Number(at) / 1e6,
-      }));
+function linesOf(log: string): JobLine[] {
+  return readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map(([what = '', pid, fence, at]) => ({
+      what,
+      pid: Number(pid),
+      fence: Number(fence),
+      atMs: Number(at) / 1e6,
+    }));
+}
 
-  const env = {
-    REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
-    REDLOCK_RESTART_GRACE: `${ttlMs}ms`,
-  };
-  const running: CliRun[] = [];
-  const all: CliRun[] = [];
-  let isOpen = true;
-  const join1 = () => {
-    const args = ['--ttl', `${ttlMs}ms`, '-k', '300ms', 'kills', '--', 'bash', critical, log];
+/** Runs that wait for one lock; for each that ends another one comes. */
+class Crowd {
+  /** In the order in which they came. */
+  readonly running: CliRun[] = [];
+  readonly #all: CliRun[] = [];
+  readonly #masters: readonly TestMaster[];
+  readonly #log: string;
+  #isOpen = true;
+
+  constructor(masters: readonly TestMaster[], log: string) {
+    this.#masters = masters;
+    this.#log = log;
+    for (let count = 0; count < waiterCount; count += 1) this.#join();
+  }
+
+  #join(): void {
+    const args = ['--ttl', `${ttlMs}ms`, '-k', '300ms', 'kills', '--', 'bash', critical, this.#log];
+    const env = {
+      REDLOCK_MASTERS: this.#masters.map(({ url }) => url).join(','),
+      REDLOCK_RESTART_GRACE: `${ttlMs}ms`,
+    };
     const run = new CliRun(args, { env, timeoutMs: lastsMs + 60_000 });
-    running.push(run);
-    all.push(run);
+    this.running.push(run);
+    this.#all.push(run);
     run.child.once('exit', () => {
-      running.splice(running.indexOf(run), 1);
-      if (isOpen) join1();
+      this.running.splice(this.running.indexOf(run), 1);
+      if (this.#isOpen) this.#join();
     });
-  };
-  // The masters have just been started, and do not vote before their grace is over.
-  await sleep(ttlMs);
-  for (let count = 0; count < waiterCount; count += 1) join1();
-  await eventually('a job runs', () => lines().some(({ what }) => what === 'begin'), 20_000);
+  }
 
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  async end(): Promise<void> {
+    for (const run of [...this.running]) run.signal('SIGTERM');
+    for (const run of this.#all) await run.result;
+  }
+}
+
+/** Kills by chance until the time is over. Returns how often, and when a run died with the key. */
+async function killAround({ running }: Crowd, masters: readonly TestMaster[], log: string) {
   const began = Date.now();
   const kills = { holder: 0, next: 0, any: 0, masters: 0 };
   const holderKills: number[] = [];
@@ -81,7 +99,7 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
   let mastersDue = began + 5_000;
   while (Date.now() - began < lastsMs) {
     await sleep(300 + Math.random() * 700);
-    const holder = lines().at(-1)?.pid;
+    const holder = linesOf(log).at(-1)?.pid;
     const waiting = running.filter(({ pid }) => pid !== holder);
     const roll = Math.random();
     if (Date.now() > mastersDue) {
@@ -101,30 +119,45 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
       await kill(waiting[Math.floor(Math.random() * waiting.length)]);
     }
   }
-  const endedAt = Date.now();
-  isOpen = false;
-  await sleep(1_500); // The masters are up again.
-  for (const run of [...running]) run.signal('SIGTERM');
-  for (const run of all) await run.result;
+  return { kills, holderKills };
+}
 
-  const seen = lines();
-  expect(seen.filter(({ what }) => what === 'clash')).toEqual([]);
-  const begins = seen.filter(({ what }) => what === 'begin');
-  const fences = begins.map(({ fence }) => fence);
-  expect(fences).toEqual([...fences].sort((a, b) => a - b));
-  expect(new Set(fences).size).toBe(fences.length);
-  // No job ran from the end of a job, or the kill of its run, until the next one began.
+/** No job ran from the end of a job, or the kill of its run, until the next one began. */
+function longestGapMs(seen: readonly JobLine[], holderKills: readonly number[], endedAt: number) {
   const left = [
     ...seen.filter(({ what }) => what === 'end').map(({ atMs }) => atMs),
     ...holderKills,
   ];
-  const gaps = begins
-    .filter(({ atMs }) => atMs < endedAt)
+  const gaps = seen
+    .filter(({ what, atMs }) => what === 'begin' && atMs < endedAt)
     .map(({ atMs }) => atMs - Math.max(...left.filter((at) => at < atMs)))
     .filter(Number.isFinite);
-  const longest = Math.max(...gaps);
+  return Math.max(...gaps);
+}
+
+it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async () => {
+  const masters = await startMasters(5);
+  const log = join(scratchFolder(), 'kills');
+  writeFileSync(log, '');
+  // The masters have just been started, and do not vote before their grace is over.
+  await sleep(ttlMs);
+  const crowd = new Crowd(masters, log);
+  await eventually('a job runs', () => linesOf(log).some(({ what }) => what === 'begin'), 20_000);
+
+  const { kills, holderKills } = await killAround(crowd, masters, log);
+  const endedAt = Date.now();
+  crowd.close();
+  await sleep(1_500); // The masters are up again.
+  await crowd.end();
+
+  const seen = linesOf(log);
+  expect(seen.filter(({ what }) => what === 'clash')).toEqual([]);
+  const fences = seen.filter(({ what }) => what === 'begin').map(({ fence }) => fence);
+  expect(fences).toEqual([...fences].sort((a, b) => a - b));
+  expect(new Set(fences).size).toBe(fences.length);
+  const longest = longestGapMs(seen, holderKills, endedAt);
   process.stderr.write(
-    `  ${begins.length} jobs, kills ${JSON.stringify(kills)}, ` +
+    `  ${fences.length} jobs, kills ${JSON.stringify(kills)}, ` +
       `longest gap ${Math.round(longest)} ms of ${ttlMs + 1_000}\n`,
   );
   expect(kills.holder * kills.next * kills.any).toBeGreaterThan(0);

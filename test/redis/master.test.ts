@@ -36,6 +36,21 @@ describe('RedisMaster on TCP', () => {
   faults(world);
 });
 
+/** The keys once it is connected again and whatever it had kept back would have been sent. */
+async function keysOnceBack(handle: RedisMaster): Promise<string[]> {
+  await handle.identify();
+  await sleep(100);
+  return tcp.keys();
+}
+
+/** A handle that is connected by way of a proxy. */
+async function behindProxy(): Promise<{ proxy: FaultyProxy; behind: RedisMaster }> {
+  const proxy = await FaultyProxy.start(tcp.url);
+  const behind = handleOn(proxy);
+  await behind.identify();
+  return { proxy, behind };
+}
+
 describe('nothing is queued and nothing is sent twice', () => {
   let handle: RedisMaster;
   beforeEach(async () => {
@@ -49,9 +64,7 @@ describe('nothing is queued and nothing is sent twice', () => {
       message: 'connection refused',
     });
     await tcp.restart();
-    await handle.identify();
-    await sleep(100);
-    expect(await tcp.keys()).toEqual([]);
+    expect(await keysOnceBack(handle)).toEqual([]);
   });
 
   test('a server that dies with the request, and comes up: no key', async () => {
@@ -61,32 +74,24 @@ describe('nothing is queued and nothing is sent twice', () => {
     await sleep(20);
     await tcp.restart();
     expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
-    await handle.identify();
-    await sleep(100);
-    expect(await tcp.keys()).toEqual([]);
+    expect(await keysOnceBack(handle)).toEqual([]);
   });
 
   test('a request that the network held back and lost with the connection: no key', async () => {
-    const proxy = await FaultyProxy.start(tcp.url);
-    const behind = handleOn(proxy);
-    await behind.identify();
+    const { proxy, behind } = await behindProxy();
     proxy.holdRequests();
     const reply = behind.acquire(newClaim(), lasting);
     await sleep(20);
     proxy.cut();
     await proxy.pass();
     expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
-    await behind.identify();
-    await sleep(100);
-    expect(await tcp.keys()).toEqual([]);
+    expect(await keysOnceBack(behind)).toEqual([]);
     await proxy.stop();
   });
 
   test('an acquire whose answer was lost is counted once for each time it was made', async () => {
-    const proxy = await FaultyProxy.start(tcp.url);
-    const behind = handleOn(proxy);
+    const { proxy, behind } = await behindProxy();
     const claim = newClaim();
-    await behind.identify();
     await tcp.command('set', '{r}:fence', 1);
     proxy.dropReplies();
     const reply = behind.acquire(claim, lasting);

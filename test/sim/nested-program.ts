@@ -2,15 +2,18 @@
 // src/programs/job.ts does it. It acquires no lock, and queries the enclosing lock instead. For the
 // checkers it is a holder of that lock with the same value and a validity of its own.
 
+import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import { guardSlackMsOf } from '../../src/lock/timings.ts';
 import type { EnclosingLease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import type { LockObserver } from '../../src/redis/observer.ts';
 import type { AcquisitionParts } from '../../src/run/acquisition.ts';
+import type { Child } from '../../src/run/child.ts';
 import type { RunEvent } from '../../src/run/ports.ts';
 import type { ChildExit, Signal } from '../../src/run/run-result.ts';
 import { Endpoint } from './endpoint.ts';
-import { observedEnclosingLock } from './observed-enclosing-lock.ts';
+import { type OuterLockParts, observedEnclosingLock } from './observed-enclosing-lock.ts';
 import { type ExecutionContext, markOf } from './program.ts';
 import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
 import { SimGuard } from './sim-guard.ts';
@@ -84,41 +87,13 @@ export class NestedProgram {
   }
 
   async #main(): Promise<void> {
-    const { system, options, witness, prefix } = this.#around;
+    const { system, options } = this.#around;
     const { process } = this;
-    const {
-      masterTimeoutMs,
-      reserveMs,
-      graceMs,
-      marginMs,
-      restartGraceMs,
-      protocol,
-      giveUpAfterMs,
-    } = options;
+    const { reserveMs, graceMs, marginMs, giveUpAfterMs } = options;
     const clock = system.createSystemClock(() => {}, process.machine.alarmedFor(process));
-    const registry = new system.ServerRegistry();
-    const settings = {
-      prefix,
-      restartGraceMs,
-      historyBytes: usualHistoryBytes,
-      protocol,
-      ownList: null,
-    };
-    const look = ({ address }: Endpoint) =>
-      new system.LockObserver(address, settings, registry, clock);
-    const observers = this.known.endpoints.map(look);
+    const observers = this.#observers(clock);
     const report = (event: RunEvent) => this.#note(event);
-    const lockSettings = { masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor };
-    const tell = (belief: Holding) => this.#beliefs.push(belief);
-    const parts = { observers, clock, settings: lockSettings, report };
-    const enclosingLock = observedEnclosingLock(
-      system,
-      witness,
-      this.#enclosing,
-      this.#lease(),
-      parts,
-      tell,
-    );
+    const enclosingLock = this.#enclosingLock({ observers, clock, report });
     const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
     const guardOptions = {
       graceMs,
@@ -154,22 +129,7 @@ export class NestedProgram {
       guard,
       listen: null,
       acquire: (aborted) => system.acquireForRun(acquisitionSettings, acquiring, aborted),
-      startChild: () => {
-        let exit: (exit: ChildExit) => void = () => {};
-        const exited = new Promise<ChildExit>((resolve) => {
-          exit = resolve;
-        });
-        const onExit = (how: ChildExit) => process.deliver(() => exit(how));
-        const started = guard.start(() => {
-          const tree = new SimTree(process.machine, process.name, this.#habits, onExit);
-          this.tree = tree;
-          process.world.mark('nested command');
-          const belief = this.#beliefs[0];
-          if (belief) witness.childStarted(belief, tree);
-          return tree;
-        });
-        return childOf(started, clock, exited);
-      },
+      startChild: () => this.#startChild(guard, clock),
       areMastersReplaced: () => false,
       onLost: () => {},
       suspendUs: () => process.pause(),
@@ -186,6 +146,55 @@ export class NestedProgram {
     guard.done();
     for (const observer of observers) observer.close();
     this.#end({ kind: 'exited', code: 0 });
+  }
+
+  #observers(clock: Clock): LockObserver[] {
+    const { system, options, prefix } = this.#around;
+    const { restartGraceMs, protocol } = options;
+    const registry = new system.ServerRegistry();
+    const settings = {
+      prefix,
+      restartGraceMs,
+      historyBytes: usualHistoryBytes,
+      protocol,
+      ownList: null,
+    };
+    const look = ({ address }: Endpoint) =>
+      new system.LockObserver(address, settings, registry, clock);
+    return this.known.endpoints.map(look);
+  }
+
+  #enclosingLock(parts: Omit<OuterLockParts, 'settings'>) {
+    const { system, options, witness } = this.#around;
+    const { masterTimeoutMs, reserveMs } = options;
+    const settings = { masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor };
+    const tell = (belief: Holding) => this.#beliefs.push(belief);
+    return observedEnclosingLock(
+      system,
+      witness,
+      this.#enclosing,
+      this.#lease(),
+      { ...parts, settings },
+      tell,
+    );
+  }
+
+  #startChild(guard: SimGuard, clock: Clock): Child {
+    const { process } = this;
+    let exit: (exit: ChildExit) => void = () => {};
+    const exited = new Promise<ChildExit>((resolve) => {
+      exit = resolve;
+    });
+    const onExit = (how: ChildExit) => process.deliver(() => exit(how));
+    const started = guard.start(() => {
+      const tree = new SimTree(process.machine, process.name, this.#habits, onExit);
+      this.tree = tree;
+      process.world.mark('nested command');
+      const belief = this.#beliefs[0];
+      if (belief) this.#around.witness.childStarted(belief, tree);
+      return tree;
+    });
+    return childOf(started, clock, exited);
   }
 
   /** What the environment tells of the enclosing run. */

@@ -157,115 +157,121 @@ describe('where logins come from', () => {
   });
 });
 
+/** Users and passwords that will not do, each with its message. */
+const refusedPasswords: [string, Scene, string][] = [
+  [
+    'a missing file',
+    { file: 'masters: [{url: a, passwordFile: no}]' },
+    'rc:1: masters[0].passwordFile: "no": no such file',
+  ],
+  [
+    'a missing file at the top',
+    { file: 'masters: [a]\npasswordFile: no' },
+    'rc:2: passwordFile: "no": no such file',
+  ],
+  [
+    'a missing file of the environment',
+    { environment: { REDLOCK_MASTERS: 'a', REDLOCK_PASSWORD_FILE: 'no' } },
+    'REDLOCK_PASSWORD_FILE: "no": no such file',
+  ],
+  [
+    'a directory',
+    { file: 'masters: [a]\npasswordFile: deep' },
+    'passwordFile: "deep": is a directory',
+  ],
+  ['an empty file', { file: 'masters: [a]\npasswordFile: empty' }, 'passwordFile: "empty": empty'],
+  ['an empty password', { file: "masters: [a]\npassword: ''" }, 'rc:2: password: empty'],
+  ['an empty user', { file: "masters: [a]\nusername: ''" }, 'rc:2: username: empty'],
+  [
+    'two passwords',
+    { file: 'masters: [a]\npassword: p\npasswordFile: pw' },
+    'rc:2: password: given as passwordFile too',
+  ],
+  [
+    'two passwords in one master',
+    { file: 'masters: [{url: a, password: p, passwordFile: pw}]' },
+    'masters[0].password: given as',
+  ],
+  [
+    'two passwords, url',
+    { file: 'masters: [{url: "redis://:p@a", password: p}]' },
+    'masters[0].password: given in the url too',
+  ],
+  [
+    'two users, url',
+    { file: 'masters: [{url: "redis://u@a", username: u}]' },
+    'masters[0].username: given in the url too',
+  ],
+  [
+    'a file and a command',
+    { file: 'masters: [a]\npasswordFile: pw\npasswordCommand: echo x' },
+    'rc:2: passwordFile: given as passwordCommand too',
+  ],
+  [
+    'a command beside the password of the url',
+    { file: 'masters: [{url: "redis://:p@a", passwordCommand: echo x}]' },
+    'masters[0].password: given in the url too',
+  ],
+  [
+    'a time that is none',
+    { file: 'masters: [a]\npasswordCommand: echo x\npasswordTtl: soon' },
+    'rc:3: passwordTtl: ',
+  ],
+];
+
+/** The same of certificates and keys. */
+const refusedCertificates: [string, Scene, string][] = [
+  [
+    'tls without TLS',
+    { file: 'masters: [{url: a, tls: {caFile: ca}}]' },
+    'masters[0].tls: redis://a:6379: not a TLS address',
+  ],
+  [
+    'a missing CA',
+    { file: 'masters: ["rediss://a"]\ntls: {caFile: no}' },
+    'rc:2: tls.caFile: "no": no such file',
+  ],
+  ...(['empty', 'other', 'garbage'] as const).map((name): [string, Scene, string] => [
+    `a CA that is none: ${name}`,
+    { file: `masters: ["rediss://a"]\ntls: {caFile: ${name}}` },
+    `rc:2: tls.caFile: "${name}": holds no certificate`,
+  ]),
+  ...(
+    [
+      ['ca', 'garbage', 'tls.keyFile: "garbage": holds no private key'],
+      ['other', 'key', 'tls.certFile: "other": holds no certificate'],
+      ['cert', 'other', 'tls.keyFile: "other": does not belong to certFile'],
+    ] as const
+  ).map(([cert, key, message]): [string, Scene, string] => [
+    `${key} for ${cert}`,
+    { file: `masters: ["rediss://a"]\ntls: {certFile: ${cert}, keyFile: ${key}}` },
+    message,
+  ]),
+  [
+    'a CA of the environment that is none',
+    { environment: { REDLOCK_MASTERS: 'rediss://a', REDLOCK_CA_FILE: 'garbage' } },
+    'REDLOCK_CA_FILE: "garbage": holds no certificate',
+  ],
+  [
+    'half a certificate of the environment',
+    { environment: { REDLOCK_MASTERS: 'rediss://a', REDLOCK_CERT_FILE: 'cert' } },
+    'tls: only one of certFile and keyFile',
+  ],
+  [
+    'half a certificate',
+    { file: 'masters: ["rediss://a"]\ntls: {certFile: cert}' },
+    'rc:2: tls: only one of certFile and keyFile',
+  ],
+];
+
 describe('logins that will not do', () => {
-  test.each<[string, Scene, string]>([
-    [
-      'a missing file',
-      { file: 'masters: [{url: a, passwordFile: no}]' },
-      'rc:1: masters[0].passwordFile: "no": no such file',
-    ],
-    [
-      'a missing file at the top',
-      { file: 'masters: [a]\npasswordFile: no' },
-      'rc:2: passwordFile: "no": no such file',
-    ],
-    [
-      'a missing file of the environment',
-      { environment: { REDLOCK_MASTERS: 'a', REDLOCK_PASSWORD_FILE: 'no' } },
-      'REDLOCK_PASSWORD_FILE: "no": no such file',
-    ],
-    [
-      'a directory',
-      { file: 'masters: [a]\npasswordFile: deep' },
-      'passwordFile: "deep": is a directory',
-    ],
-    [
-      'an empty file',
-      { file: 'masters: [a]\npasswordFile: empty' },
-      'passwordFile: "empty": empty',
-    ],
-    ['an empty password', { file: "masters: [a]\npassword: ''" }, 'rc:2: password: empty'],
-    ['an empty user', { file: "masters: [a]\nusername: ''" }, 'rc:2: username: empty'],
-    [
-      'two passwords',
-      { file: 'masters: [a]\npassword: p\npasswordFile: pw' },
-      'rc:2: password: given as passwordFile too',
-    ],
-    [
-      'two passwords in one master',
-      { file: 'masters: [{url: a, password: p, passwordFile: pw}]' },
-      'masters[0].password: given as',
-    ],
-    [
-      'two passwords, url',
-      { file: 'masters: [{url: "redis://:p@a", password: p}]' },
-      'masters[0].password: given in the url too',
-    ],
-    [
-      'two users, url',
-      { file: 'masters: [{url: "redis://u@a", username: u}]' },
-      'masters[0].username: given in the url too',
-    ],
-    [
-      'tls without TLS',
-      { file: 'masters: [{url: a, tls: {caFile: ca}}]' },
-      'masters[0].tls: redis://a:6379: not a TLS address',
-    ],
-    [
-      'a missing CA',
-      { file: 'masters: ["rediss://a"]\ntls: {caFile: no}' },
-      'rc:2: tls.caFile: "no": no such file',
-    ],
-    ...(['empty', 'other', 'garbage'] as const).map((name): [string, Scene, string] => [
-      `a CA that is none: ${name}`,
-      { file: `masters: ["rediss://a"]\ntls: {caFile: ${name}}` },
-      `rc:2: tls.caFile: "${name}": holds no certificate`,
-    ]),
-    ...(
-      [
-        ['ca', 'garbage', 'tls.keyFile: "garbage": holds no private key'],
-        ['other', 'key', 'tls.certFile: "other": holds no certificate'],
-        ['cert', 'other', 'tls.keyFile: "other": does not belong to certFile'],
-      ] as const
-    ).map(([cert, key, message]): [string, Scene, string] => [
-      `${key} for ${cert}`,
-      { file: `masters: ["rediss://a"]\ntls: {certFile: ${cert}, keyFile: ${key}}` },
-      message,
-    ]),
-    [
-      'a file and a command',
-      { file: 'masters: [a]\npasswordFile: pw\npasswordCommand: echo x' },
-      'rc:2: passwordFile: given as passwordCommand too',
-    ],
-    [
-      'a command beside the password of the url',
-      { file: 'masters: [{url: "redis://:p@a", passwordCommand: echo x}]' },
-      'masters[0].password: given in the url too',
-    ],
-    [
-      'a time that is none',
-      { file: 'masters: [a]\npasswordCommand: echo x\npasswordTtl: soon' },
-      'rc:3: passwordTtl: ',
-    ],
-    [
-      'a CA of the environment that is none',
-      { environment: { REDLOCK_MASTERS: 'rediss://a', REDLOCK_CA_FILE: 'garbage' } },
-      'REDLOCK_CA_FILE: "garbage": holds no certificate',
-    ],
-    [
-      'half a certificate of the environment',
-      { environment: { REDLOCK_MASTERS: 'rediss://a', REDLOCK_CERT_FILE: 'cert' } },
-      'tls: only one of certFile and keyFile',
-    ],
-    [
-      'half a certificate',
-      { file: 'masters: ["rediss://a"]\ntls: {certFile: cert}' },
-      'rc:2: tls: only one of certFile and keyFile',
-    ],
-  ])('are refused: %s', async (_, scene, message) => {
-    const found = await failure({ ...scene, files });
-    expect(found).toMatchObject({ exitCode: 78, message: expect.stringContaining(message) });
-  });
+  test.each([...refusedPasswords, ...refusedCertificates])(
+    'are refused: %s',
+    async (_, scene, message) => {
+      const found = await failure({ ...scene, files });
+      expect(found).toMatchObject({ exitCode: 78, message: expect.stringContaining(message) });
+    },
+  );
 
   it('never reach a message', async () => {
     const secret = 's3cr3t';

@@ -95,89 +95,86 @@ describe('masters', () => {
   });
 });
 
+const refused: [string, Scene, number, string][] = [
+  [
+    'none',
+    {},
+    78,
+    'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS ' +
+      'or by --master',
+  ],
+  ['an empty list', { file: 'masters: []' }, 78, 'masters: none configured'],
+  [
+    'REDLOCK_LOCAL=false',
+    { environment: { REDLOCK_LOCAL: 'false' }, file: 'local: true' },
+    78,
+    'or try --local',
+  ],
+  [
+    '--local with --master',
+    { flags: ['--local', '--master', 'a'] },
+    64,
+    '--local: --master: given together',
+  ],
+  [
+    'both in the environment',
+    { environment: { REDLOCK_LOCAL: 'true', REDLOCK_MASTERS: three } },
+    78,
+    'REDLOCK_LOCAL: given together',
+  ],
+  ['both in the file', { file: `${file}\nlocal: true` }, 78, '.redlockrc:2: local: given together'],
+  [
+    'garbage as a flag',
+    { flags: ['--master', 'http://x'] },
+    64,
+    '--master: "http://x": unknown scheme',
+  ],
+  [
+    'garbage in the environment',
+    { environment: { REDLOCK_MASTERS: 'a,,b' } },
+    78,
+    'REDLOCK_MASTERS: "": no address',
+  ],
+  [
+    'garbage in the file',
+    { file: 'masters: [a, "b:x"]' },
+    78,
+    '.redlockrc:1: masters[1]: "b:***": not a port',
+  ],
+  [
+    'the same twice, flags',
+    { flags: ['--master', 'a', '--master', 'redis://a:6379'] },
+    78,
+    'masters: a:6379: listed twice',
+  ],
+  [
+    'the same twice, database',
+    { environment: { REDLOCK_MASTERS: 'redis://a/1,redis://a/2' } },
+    78,
+    'a:6379: listed twice',
+  ],
+  [
+    'the same twice, user',
+    { environment: { REDLOCK_MASTERS: 'redis://u:p@A,rediss://a' } },
+    78,
+    'a:6379: listed twice',
+  ],
+  [
+    'the same socket twice',
+    { file: 'masters: [unix:///s, "unix:///s?db=1"]' },
+    78,
+    'unix:/s: listed twice',
+  ],
+  [
+    'a bad REDLOCK_LOCAL',
+    { environment: { REDLOCK_LOCAL: 'maybe' }, flags: local },
+    78,
+    'REDLOCK_LOCAL: "maybe": neither yes nor no',
+  ],
+];
+
 describe('masters that will not do', () => {
-  test.each<[string, Scene, number, string]>([
-    [
-      'none',
-      {},
-      78,
-      'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS ' +
-        'or by --master',
-    ],
-    ['an empty list', { file: 'masters: []' }, 78, 'masters: none configured'],
-    [
-      'REDLOCK_LOCAL=false',
-      { environment: { REDLOCK_LOCAL: 'false' }, file: 'local: true' },
-      78,
-      'or try --local',
-    ],
-    [
-      '--local with --master',
-      { flags: ['--local', '--master', 'a'] },
-      64,
-      '--local: --master: given together',
-    ],
-    [
-      'both in the environment',
-      { environment: { REDLOCK_LOCAL: 'true', REDLOCK_MASTERS: three } },
-      78,
-      'REDLOCK_LOCAL: given together',
-    ],
-    [
-      'both in the file',
-      { file: `${file}\nlocal: true` },
-      78,
-      '.redlockrc:2: local: given together',
-    ],
-    [
-      'garbage as a flag',
-      { flags: ['--master', 'http://x'] },
-      64,
-      '--master: "http://x": unknown scheme',
-    ],
-    [
-      'garbage in the environment',
-      { environment: { REDLOCK_MASTERS: 'a,,b' } },
-      78,
-      'REDLOCK_MASTERS: "": no address',
-    ],
-    [
-      'garbage in the file',
-      { file: 'masters: [a, "b:x"]' },
-      78,
-      '.redlockrc:1: masters[1]: "b:***": not a port',
-    ],
-    [
-      'the same twice, flags',
-      { flags: ['--master', 'a', '--master', 'redis://a:6379'] },
-      78,
-      'masters: a:6379: listed twice',
-    ],
-    [
-      'the same twice, database',
-      { environment: { REDLOCK_MASTERS: 'redis://a/1,redis://a/2' } },
-      78,
-      'a:6379: listed twice',
-    ],
-    [
-      'the same twice, user',
-      { environment: { REDLOCK_MASTERS: 'redis://u:p@A,rediss://a' } },
-      78,
-      'a:6379: listed twice',
-    ],
-    [
-      'the same socket twice',
-      { file: 'masters: [unix:///s, "unix:///s?db=1"]' },
-      78,
-      'unix:/s: listed twice',
-    ],
-    [
-      'a bad REDLOCK_LOCAL',
-      { environment: { REDLOCK_LOCAL: 'maybe' }, flags: local },
-      78,
-      'REDLOCK_LOCAL: "maybe": neither yes nor no',
-    ],
-  ])('are refused: %s', async (_, scene, exitCode, message) => {
+  test.each(refused)('are refused: %s', async (_, scene, exitCode, message) => {
     const found = await failure(scene);
     expect(found).toMatchObject({ exitCode, message: expect.stringContaining(message) });
     expect(found.message).not.toContain('\n');

@@ -89,16 +89,21 @@ function* histories(depth: number): Generator<History> {
   }
 }
 
-describe('over all orders of six events', () => {
-  const all = [...histories(6)];
-  const indexOf = (actions: readonly Action[], kind: Action['kind']) =>
-    actions.findIndex((a) => a.kind === kind);
-  const countOf = (actions: readonly Action[], kind: Action['kind']) =>
-    actions.filter((a) => a.kind === kind).length;
-  /** The first history that breaks a rule, told by its events; undefined is what we want. */
-  const breach = (isBroken: (history: History) => boolean) =>
-    all.find(isBroken)?.events.map((event) => ('signal' in event ? event.signal : event.kind));
+const all = [...histories(6)];
+const indexOf = (actions: readonly Action[], kind: Action['kind']) =>
+  actions.findIndex((a) => a.kind === kind);
+const countOf = (actions: readonly Action[], kind: Action['kind']) =>
+  actions.filter((a) => a.kind === kind).length;
 
+/** Fails with the events of the first history that breaks a rule. */
+function expectNone(isBroken: (history: History) => boolean): void {
+  const breach = all.find(isBroken);
+  expect(
+    breach?.events.map((event) => ('signal' in event ? event.signal : event.kind)),
+  ).toBeUndefined();
+}
+
+describe('over all orders of six events', () => {
   it('enumerates enough of them to mean something', () => {
     expect(all.length).toBeGreaterThan(10_000);
     for (const phase of ['acquiring', 'holding', 'stopping', 'sweeping', 'releasing', 'done']) {
@@ -107,108 +112,88 @@ describe('over all orders of six events', () => {
   });
 
   it('starts the child at most once, and only after the lock was acquired', () => {
-    expect(
-      breach(({ actions, events }) => {
-        const count = countOf(actions, 'start-child');
-        return count > 1 || (count === 1 && !events.some(({ kind }) => kind === 'acquired'));
-      }),
-    ).toBeUndefined();
+    expectNone(({ actions, events }) => {
+      const count = countOf(actions, 'start-child');
+      return count > 1 || (count === 1 && !events.some(({ kind }) => kind === 'acquired'));
+    });
   });
 
   it('never starts the child after a signal that ends us', () => {
-    expect(
-      breach(({ events, actions }) => {
-        const first = events.findIndex(({ kind }) => kind === 'acquired');
-        const isTold = events.slice(0, Math.max(0, first)).some((event) => event.kind === 'signal');
-        return isTold && countOf(actions, 'start-child') > 0;
-      }),
-    ).toBeUndefined();
+    expectNone(({ events, actions }) => {
+      const first = events.findIndex(({ kind }) => kind === 'acquired');
+      const isTold = events.slice(0, Math.max(0, first)).some((event) => event.kind === 'signal');
+      return isTold && countOf(actions, 'start-child') > 0;
+    });
   });
 
   it('releases once, and only when nothing of the command can be alive', () => {
-    expect(
-      breach(({ actions, events }) => {
-        if (countOf(actions, 'release') > 1) return true;
-        if (countOf(actions, 'release') === 0) return false;
-        return countOf(actions, 'start-child') > 0 && !events.some(({ kind }) => kind === 'swept');
-      }),
-    ).toBeUndefined();
+    expectNone(({ actions, events }) => {
+      if (countOf(actions, 'release') > 1) return true;
+      if (countOf(actions, 'release') === 0) return false;
+      return countOf(actions, 'start-child') > 0 && !events.some(({ kind }) => kind === 'swept');
+    });
   });
 
   it('sweeps after every child, and only then', () => {
-    expect(
-      breach(({ actions, events }) => {
-        const isOver = events.some(({ kind }) => kind === 'child-exited');
-        return countOf(actions, 'sweep') !== (isOver ? 1 : 0);
-      }),
-    ).toBeUndefined();
+    expectNone(({ actions, events }) => {
+      const isOver = events.some(({ kind }) => kind === 'child-exited');
+      return countOf(actions, 'sweep') !== (isOver ? 1 : 0);
+    });
   });
 
   it('kills only what it has begun to stop or to sweep', () => {
-    expect(
-      breach(({ actions }) => {
-        const killed = indexOf(actions, 'kill');
-        const begun = actions.findIndex(({ kind }) => kind === 'stop' || kind === 'sweep');
-        return killed >= 0 && (begun < 0 || killed < begun);
-      }),
-    ).toBeUndefined();
+    expectNone(({ actions }) => {
+      const killed = indexOf(actions, 'kill');
+      const begun = actions.findIndex(({ kind }) => kind === 'stop' || kind === 'sweep');
+      return killed >= 0 && (begun < 0 || killed < begun);
+    });
   });
 
   it('kills whenever the kill is due and a process may be alive', () => {
-    expect(
-      breach((history) => {
-        if (history.state.phase !== 'stopping' && history.state.phase !== 'sweeping') return false;
-        const [, actions] = transition(history.state, { kind: 'kill-due' });
-        return countOf(actions, 'kill') !== 1;
-      }),
-    ).toBeUndefined();
+    expectNone((history) => {
+      if (history.state.phase !== 'stopping' && history.state.phase !== 'sweeping') return false;
+      const [, actions] = transition(history.state, { kind: 'kill-due' });
+      return countOf(actions, 'kill') !== 1;
+    });
   });
 
   it('exits 79 whenever the lock was lost while the child lived', () => {
-    expect(
-      breach(({ state, events }) => {
-        if (state.phase !== 'done') return false;
-        const lost = events.findIndex((event) => event.kind === 'lost' && event.reason === 'taken');
-        const exited = events.findIndex(({ kind }) => kind === 'child-exited');
-        return lost >= 0 && lost < exited && exitStatusOf(resultOf(state), 75).code !== 79;
-      }),
-    ).toBeUndefined();
+    expectNone(({ state, events }) => {
+      if (state.phase !== 'done') return false;
+      const lost = events.findIndex((event) => event.kind === 'lost' && event.reason === 'taken');
+      const exited = events.findIndex(({ kind }) => kind === 'child-exited');
+      return lost >= 0 && lost < exited && exitStatusOf(resultOf(state), 75).code !== 79;
+    });
   });
 
   it('never exits 0 unless the child ended by itself before anything else', () => {
-    expect(
-      breach(({ state }) => {
-        if (state.phase !== 'done') return false;
-        return exitStatusOf(resultOf(state), 75).code === 0 && state.cause?.kind !== 'child';
-      }),
-    ).toBeUndefined();
+    expectNone(({ state }) => {
+      if (state.phase !== 'done') return false;
+      return exitStatusOf(resultOf(state), 75).code === 0 && state.cause?.kind !== 'child';
+    });
   });
 
   it('keeps the first cause of ending, unless the lock is lost later', () => {
-    expect(
-      breach(({ state, events }) => {
-        if (state.phase === 'done') return false;
-        return events.some((_, index) => {
-          const before = replay(events.slice(0, index)).cause;
-          const after = replay(events.slice(0, index + 1)).cause;
-          return before !== null && after?.kind !== before.kind && after?.kind !== 'lost';
-        });
-      }),
-    ).toBeUndefined();
+    expectNone(({ state, events }) => {
+      if (state.phase === 'done') return false;
+      return events.some((_, index) => {
+        const before = replay(events.slice(0, index)).cause;
+        const after = replay(events.slice(0, index + 1)).cause;
+        return before !== null && after?.kind !== before.kind && after?.kind !== 'lost';
+      });
+    });
   });
 
   it('comes to an end from everywhere once the world has answered', () => {
-    expect(
-      breach(({ state, events: past, actions }) => {
-        let now: History = { state, events: past, actions };
-        for (const event of [events[1], events[2], ...events.slice(-2)] as Event[]) {
-          if (!isPossible(now, event)) continue;
-          const [next, more] = transition(now.state, event);
-          now = { state: next, events: [...now.events, event], actions: [...now.actions, ...more] };
-        }
-        return now.state.phase !== 'done';
-      }),
-    ).toBeUndefined();
+    expectNone(({ state, events: past, actions }) => {
+      let now: History = { state, events: past, actions };
+      for (const event of [events[1], events[2], ...events.slice(-2)] as Event[]) {
+        if (!isPossible(now, event)) continue;
+        const [next, more] = transition(now.state, event);
+        now = { state: next, events: [...now.events, event], actions: [...now.actions, ...more] };
+      }
+      return now.state.phase !== 'done';
+    });
   });
 });
 
