@@ -65,7 +65,8 @@ export async function startServer(program: ServerProgram, socketPath: string): P
     if (performance.now() > endAt) {
       // It must not begin to listen later, in the place of another one.
       if (pid !== null) process.kill(pid, 'SIGKILL');
-      throw fail(`nothing heard in ${timeoutMs / 1000} s; ${text}`);
+      const lastWords = text === '' ? '' : `; ${text}`;
+      throw fail(`nothing heard in ${timeoutMs / 1000} s${lastWords}`);
     }
     await sleep(5);
   }
