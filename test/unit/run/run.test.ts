@@ -3,6 +3,7 @@
 
 import { expect, it } from 'vitest';
 import type { Child, Ended } from '../../../src/run/child.ts';
+import { childEnvironment } from '../../../src/run/environment.ts';
 import { exitStatusOf } from '../../../src/run/outcome.ts';
 import type { RunParts, RunSettings } from '../../../src/run/ports.ts';
 import { Run } from '../../../src/run/run.ts';
@@ -171,6 +172,24 @@ it('a run that was suspended until its lease was over starts and kills nothing',
   expect(exitStatusOf(result, 75).code).toBe(79);
   expect(events).toEqual(['never-started', 'released']);
   expect(kills).toEqual([]);
+});
+
+it('a command that was never started: --on-lost is told of the lock, and it is 79', async () => {
+  let told: NodeJS.ProcessEnv = {};
+  const { finished, setNow } = startRun({
+    onLost: (lease, reason) => {
+      told = { ...childEnvironment({}, lease, null), REDLOCK_LOST: reason };
+    },
+  });
+  setNow(validUntil);
+  const { result } = await finished;
+  expect(exitStatusOf(result, 75).code).toBe(79);
+  expect(told).toMatchObject({
+    REDLOCK_LOST: 'suspended',
+    REDLOCK_NAME: 'x',
+    REDLOCK_TOKEN: 'token',
+    REDLOCK_FENCE: '1',
+  });
 });
 
 it('a command that its guard refuses to start is neither stopped nor killed', async () => {
