@@ -36,7 +36,7 @@ export function quorum(
       grade: 'warning',
       message: `no quorum yet: ${votes}`,
       why: 'no lock can be acquired until more of them vote',
-      fix: 'wait for as long as the lines of these masters say',
+      fix: 'do what the lines of these masters say',
     };
   return {
     grade: 'error',
