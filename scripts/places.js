@@ -25,7 +25,8 @@ import { setUp } from './setup.js';
 
 /** A user without an entry in /etc/passwd but in some places. */
 const userId = 54_321;
-const longUser = 'christopher.longlastname.of.sales';
+/** 32 characters, the longest that useradd(8) takes. */
+const [longRoot, longUser] = ['1', '2'].map((nth) => `christopher.longlastname.of.sal${nth}`);
 const longHost = `ip-10-0-112-134.${'very-'.repeat(5)}long.compute.internal`;
 
 /**
@@ -223,9 +224,9 @@ function ofShell() {
 
 /** @param {string} folder */
 function longNames(folder) {
-  const entries = readFileSync('/etc/passwd', 'utf8').replace(/^root:/m, `${longUser}:`);
+  const entries = readFileSync('/etc/passwd', 'utf8').replace(/^root:/m, `${longRoot}:`);
   const file = join(folder, 'passwd');
-  const own = `${longUser}2:x:${userId}:${userId}::${folder}/home:/bin/sh\n`;
+  const own = `${longUser}:x:${userId}:${userId}::${folder}/home:/bin/sh\n`;
   writeFileSync(file, `${entries}${own}`);
   return `mount --bind "${file}" /etc/passwd; hostname "${longHost}"`;
 }

@@ -57,19 +57,29 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
 /** A shorter wait needs no explanation. */
 const longWaitMs = 1_000;
 
-/**
- * "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00", or "done; waited:
- * held by ops@web1, pid 4711, ...", and in parentheses what its own --note and CI job were.
- */
+/** The first words of how a run ended, and the rest, which may be empty. */
+type Ending = readonly [short: string, rest: string];
+
+/** "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00" */
 export function reasonOf(run: PastRun): string {
-  const end = endOfRun(run);
+  return sentenceOf(endingOf(run));
+}
+
+function sentenceOf([short, rest]: Ending): string {
+  return rest === '' ? short : `${short}: ${rest}`;
+}
+
+/** With what it waited for, and in parentheses what its own --note and CI job were. */
+function endingOf(run: PastRun): Ending {
+  const [short, reason] = endOfRun(run);
   const waited = waitedFor(run);
-  const sentence = waited === '' ? end : `${end}; ${waited}`;
+  const rest = [reason, waited].filter(Boolean).join('; ');
   const why = reasonParts(run).join(', ');
+  if (why === '') return [short, rest];
+  if (rest === '') return [`${short} (${why})`, ''];
   // What is told of a blocker may end with a note of its own.
   const tellsOfBlocker = waited !== '' || (run.heldMs === null && run.blocker !== null);
-  const whose = tellsOfBlocker ? 'this run: ' : '';
-  return why === '' ? sentence : `${sentence} (${whose}${why})`;
+  return [short, `${rest} (${tellsOfBlocker ? 'this run: ' : ''}${why})`];
 }
 
 /** Empty for a run that did not wait, or whose end tells what was in its way. */
@@ -78,33 +88,40 @@ function waitedFor({ heldMs, waitMs, blocker }: PastRun): string {
   return `waited: ${heldLine(blocker)}`;
 }
 
-function endOfRun(run: PastRun): string {
+function endOfRun(run: PastRun): Ending {
   const kind = kindOf(run);
   switch (kind) {
     case 'missed':
-      return `${kinds.missed}${howOften(run)}: ${whyMissed(run)}`;
+      return [`${kinds.missed}${howOften(run)}`, whyMissed(run)];
     case 'failed':
-      return run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`;
+      return [run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`, ''];
     case 'max-run':
-      return `${kinds['max-run']}: stopped by --max-run`;
+      return [kinds['max-run'], 'stopped by --max-run'];
     case 'stopped':
-      if (run.stoppedBy !== null) return `${kinds.stopped} by ${personLine(run.stoppedBy)}`;
-      return stoppedLine(run);
+      return whyStopped(run);
     case 'lost':
-      if (run.stoppedBy !== null) return `${kinds.lost}: broken by ${personLine(run.stoppedBy)}`;
-      if (run.lossReason === null) return kinds.lost;
-      return `${kinds.lost}: ${printable(run.lossReason, 40)}`;
+      return [kinds.lost, whyLost(run)];
     case 'vanished':
-      return `${kinds.vanished}: killed, its host died, or it was cut off at its release`;
+      return [kinds.vanished, 'killed, its host died, or it was cut off at its release'];
     default:
-      return kinds[kind];
+      return [kinds[kind], ''];
   }
 }
 
-function stoppedLine({ outcome, status }: PastRun): string {
-  if (outcome === 'replaced') return 'stopped for a newer run';
-  if (outcome === 'unwanted') return 'released: the process that it was held for had ended';
-  return `${kinds.stopped}, status ${status}`;
+function whyStopped({ outcome, status, stoppedBy }: PastRun): Ending {
+  if (stoppedBy !== null) {
+    const { note } = stoppedBy;
+    const person = personLine({ ...stoppedBy, note: null });
+    return [`${kinds.stopped} by ${person}`, note === null ? '' : quoted(note)];
+  }
+  if (outcome === 'replaced') return ['stopped for a newer run', ''];
+  if (outcome === 'unwanted') return ['released', 'the process that it was held for had ended'];
+  return [`${kinds.stopped}, status ${status}`, ''];
+}
+
+function whyLost({ stoppedBy, lossReason }: PastRun): string {
+  if (stoppedBy !== null) return `broken by ${personLine(stoppedBy)}`;
+  return lossReason === null ? '' : printable(lossReason, 40);
 }
 
 /** " (7 times since 2026-11-21 01:10:00)" */
@@ -118,9 +135,13 @@ export function actTextOf({ act, ...person }: PastAct): string {
   return `${actWords[act]}: ${personLine(person)}`;
 }
 
-/** What a person did: "asked the holder to stop: hotfix". */
-export function actLineOf({ act, note }: PastAct): string {
-  return note === null ? actWords[act] : `${actWords[act]}: ${quoted(note)}`;
+/** What a person did: `asked the holder to stop: "hotfix"`. */
+export function actLineOf(act: PastAct): string {
+  return sentenceOf(endingOfAct(act));
+}
+
+function endingOfAct({ act, note }: PastAct): Ending {
+  return [actWords[act], note === null ? '' : quoted(note)];
 }
 
 const actWords: Readonly<Record<PastAct['act'], string>> = {
@@ -171,6 +192,9 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
 }
 
 const indent = '    ';
+/** The width of what is told of who ran, in characters. */
+const longestRunner = 60;
+
 /**
  * Runs and what people did, by time. `columns`: the width of the terminal; null: there is none, and
  * the table has the same columns and rows whatever the names are.
@@ -197,18 +221,17 @@ interface Row {
   readonly name: readonly string[];
   readonly runner: string;
   readonly spans: readonly [waited: string, held: string];
-  /** The first words of how it ended, and the rest. */
-  readonly end: readonly [short: string, rest: string];
+  readonly end: Ending;
 }
 
 function rowOf(run: PastRun, isOneName: boolean): Row {
-  const { name, user, host, pid, label, heldMs } = run;
+  const { name, label, heldMs } = run;
   return {
     atMs: startOf(run),
     name: isOneName ? [] : [printable(name, 40)],
-    runner: printable(`${user}@${host} ${pid} ${label}`, 60),
+    runner: runnerOf(run, label),
     spans: [waitedText(run), heldMs === null ? '' : roughly(heldMs)],
-    end: splitEnd(reasonOf(run)),
+    end: endingOf(run),
   };
 }
 
@@ -218,20 +241,20 @@ export function waitedText({ outcome, waitMs }: PastRun): string {
 }
 
 function rowOfAct(act: PastAct, isOneName: boolean): Row {
-  const { name, at, user, host, pid } = act;
+  const { name, at } = act;
   return {
     atMs: Date.parse(at),
     name: isOneName ? [] : [printable(name, 40)],
-    runner: printable(`${user}@${host} ${pid} redlockctl`, 60),
+    runner: runnerOf(act, 'redlockctl'),
     spans: ['', ''],
-    end: splitEnd(actLineOf(act)),
+    end: endingOfAct(act),
   };
 }
 
-/** At the first colon. */
-function splitEnd(sentence: string): Row['end'] {
-  const [, short = '', rest = ''] = /^(.*?)(?:: (.*))?$/s.exec(sentence) ?? [];
-  return [short, rest];
+/** The number and the command are whole, whatever the names of user and host are. */
+function runnerOf({ user, host, pid }: Pick<PastRun, 'user' | 'host' | 'pid'>, label: string) {
+  const what = ` ${pid} ${printable(label, 30)}`;
+  return printable(`${user}@${host}`, longestRunner - what.length) + what;
 }
 
 /** `hasRunner`: in a column; otherwise below the row, with the reason. */

@@ -59,6 +59,18 @@ test.each(['web1', 'a-host-with-a-very-long-name.example.org'])(
   },
 );
 
+test('the number and the command are whole beside the longest names', () => {
+  const long = { user: 'u'.repeat(80), host: 'h'.repeat(80), label: 'backup.sh' };
+  expect(renderHistory([{ ...run, ...long } as PastRun], [], true, null)).toMatch(
+    / u{45}\.\.\. 4711 backup\.sh /,
+  );
+});
+
+test('a note is not cut at a colon of its own', () => {
+  const noted = { ...run, exitCode: 3, note: 'for: web2', url: null } as PastRun;
+  expect(renderHistory([noted], [], true, null)).toMatch(/ exit code 3 \(note "for: web2"\)\n$/);
+});
+
 test('without runs nothing', () => {
   expect(renderHistory([], [], true, 80)).toBe('');
 });

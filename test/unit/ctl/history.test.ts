@@ -65,7 +65,7 @@ it.each([
   [{ outcome: 'signal', status: 143 }, 'stopped', 'told to stop, status 143'],
   [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock'],
   [{ outcome: 'lost', lossReason: 'suspended' }, 'lost', 'lost the lock: suspended'],
-  [{ waitMs: 1_000, blocker }, 'done', `done; waited: ${held}`],
+  [{ waitMs: 1_000, blocker }, 'done', `done: waited: ${held}`],
   [{ waitMs: 999, blocker }, 'done', 'done'],
   [
     { waitMs: 1_000, blocker, outcome: 'max-run', note: 'v 4' },
