@@ -77,15 +77,16 @@ export async function compileExecutable(folder, system) {
  * @param {Parameters<typeof licences>[0]} packages
  */
 export function standaloneLicences(packages) {
-  return `${licences(packages)}${bunLicence}${texts('LGPL-2.1', 'GPL-3.0', 'GCC-exception-3.1')}`;
+  const parts = texts('Bun', 'LGPL-2.1', 'GPL-3.0', 'GCC-exception-3.1');
+  return `${licences(packages)}${bunLicence}${parts}`;
 }
 
 const bunLicence = `
 ${'-'.repeat(80)}
 
-Bun ${bunVersion} (MIT), with JavaScriptCore (LGPL-2.1), the libraries that its own licence page
-names, and on Linux libstdc++ and libgcc of GCC (GPL-3.0 with the GCC Runtime Library Exception).
-The texts of these licences follow. Sources, and how to build Bun with another JavaScriptCore:
+Bun ${bunVersion} (MIT), with JavaScriptCore (LGPL-2.1), the libraries that are listed below, and on
+Linux libstdc++ and libgcc of GCC (GPL-3.0 with the GCC Runtime Library Exception). The licences of
+Bun, JavaScriptCore and GCC follow. Sources, and how to build Bun with another JavaScriptCore:
 https://bun.com/docs/project/licensing
 https://gcc.gnu.org
 `;
@@ -95,8 +96,12 @@ https://gcc.gnu.org
  * @param {readonly string[]} ids
  */
 export function texts(...ids) {
-  const rule = `\n${'-'.repeat(80)}\n\n`;
-  return ids.map((id) => `${rule}${id}\n\n${readFileSync(licenceFile(id), 'utf8')}`).join('');
+  return ids.map((id) => notice(id, readFileSync(licenceFile(id), 'utf8'))).join('');
+}
+
+/** A part of LICENSES.txt. @param {string} heading @param {string} text */
+export function notice(heading, text) {
+  return `\n${'-'.repeat(80)}\n\n${heading}\n\n${text}`;
 }
 
 /**

@@ -2,12 +2,12 @@
 // The executables of all systems, one after the other, and what is installed beside each: man
 // pages, completions, licences, an example of the configuration.
 
-import { renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleStandalone } from '../bundle.js';
 import { root } from '../program.js';
-import { bunVersion, compileExecutable, standaloneLicences, texts } from '../standalone.js';
-import { imageLicences } from './libraries.js';
+import { bunVersion, compileExecutable, notice, standaloneLicences, texts } from '../standalone.js';
+import { imageLicences, musl } from './libraries.js';
 import { systems } from './systems.js';
 import { check } from './tools.js';
 import { makeFolder, place, setTimes, writeText } from './tree.js';
@@ -39,10 +39,10 @@ export async function compileAll({ work, epoch }) {
     await compileExecutable(folder, system.compiler);
     renameSync(join(folder, 'redlock-run'), executableFile(work, system));
   }
-  writeText(
-    licencesFile(work),
-    `${standaloneLicences(packages)}${imageLicences}${texts('GPL-2.0')}`,
-  );
+  // The same for each processor.
+  const { notice: ofMusl } = await musl('amd64');
+  const ofImage = texts('GPL-2.0') + notice('musl', readFileSync(ofMusl, 'utf8'));
+  writeText(licencesFile(work), `${standaloneLicences(packages)}${imageLicences}${ofImage}`);
   const components = [
     ...packages.map(({ name, version, license }) => ({ type: 'npm', name, version, license })),
     { type: 'npm', name: 'bun', version: bunVersion, license: 'MIT' },

@@ -10,21 +10,32 @@ import { Failure, run } from '../program.js';
 import { cacheFolder, check } from './tools.js';
 import { writeText } from './tree.js';
 
-/** The packages, for the SBOM. */
+/** The packages that are downloaded, and their versions. */
+const packages = {
+  musl: '1.2.5-3.1~deb13u1',
+  'busybox-static': '1:1.37.0-6+b9',
+  kiwisolver: '1.5.1',
+};
+
+/**
+ * For the SBOM: what the image has of these packages. The wheel is there for two libraries of GCC,
+ * and says itself, in its own bill of materials, of which packages of Alpine Linux they are.
+ */
 export const imageComponents = [
-  { type: 'deb/debian', name: 'musl', version: '1.2.5-3.1~deb13u1', license: 'MIT' },
+  { type: 'deb/debian', name: 'musl', version: packages.musl, license: 'MIT' },
   {
     type: 'deb/debian',
     name: 'busybox-static',
-    version: '1:1.37.0-6+b9',
+    version: packages['busybox-static'],
     license: 'GPL-2.0-only',
   },
-  {
-    type: 'pypi',
-    name: 'kiwisolver',
-    version: '1.5.1',
-    license: 'BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1',
-  },
+  ...['libstdc++', 'libgcc'].map((name) => ({
+    type: 'apk/alpine',
+    name,
+    version: '14.2.0-r6',
+    license: 'GPL-3.0-or-later WITH GCC-exception-3.1',
+    description: `from the wheel of kiwisolver ${packages.kiwisolver}`,
+  })),
 ];
 
 /** By processor: the words of the package managers, and the checksums of the files. */
@@ -47,8 +58,8 @@ export const imageLicences = `
 ${'-'.repeat(80)}
 
 The container image also contains, unchanged:
-- musl (MIT) and busybox (GPL-2.0) from Debian 13; their sources: apt-get source musl busybox, or
-  https://snapshot.debian.org
+- musl (MIT; Debian's notice of it is below) and busybox (GPL-2.0) from Debian 13; their sources:
+  apt-get source musl busybox, or https://snapshot.debian.org
 - libstdc++ and libgcc of GCC (GPL-3.0 with the GCC Runtime Library Exception), as Alpine Linux
   builds them, from the wheel of kiwisolver; their sources: https://gcc.gnu.org
 `;
@@ -57,6 +68,7 @@ The container image also contains, unchanged:
  * @typedef {object} Libraries
  * @property {string} loader the C library, which is also the loader
  * @property {string} loaderName its name in /lib
+ * @property {string} notice the copyright and the licences of the C library
  * @property {string[]} cpp the C++ library and what it needs
  * @property {string} busybox
  */
@@ -84,6 +96,7 @@ export async function musl(processor) {
   return {
     loader: join(folder, sums.musl, 'usr', 'lib', `${machine}-linux-musl`, 'libc.so'),
     loaderName: `ld-musl-${machine}.so.1`,
+    notice: join(folder, sums.musl, 'usr', 'share', 'doc', 'musl', 'copyright'),
     cpp: readdirSync(cpp).map((name) => join(cpp, name)),
     busybox: join(folder, sums['busybox-static'], 'usr', 'bin', 'busybox'),
   };
@@ -91,14 +104,13 @@ export async function musl(processor) {
 
 /**
  * Downloads a package, and returns its file.
- * @param {string} name
+ * @param {keyof typeof packages} name
  * @param {keyof typeof pinned} processor
  * @param {string} folder
  */
 async function download(name, processor, folder) {
-  const component = imageComponents.find((one) => one.name === name);
-  const version = component?.version ?? '';
-  if (component?.type === 'pypi') {
+  const version = packages[name];
+  if (name === 'kiwisolver') {
     const system = [`--platform=musllinux_1_2_${pinned[processor].machine}`];
     const python = ['--python-version=3.13', '--implementation=cp', '--only-binary=:all:'];
     const words = ['download', '--quiet', '--no-deps', '--disable-pip-version-check', ...python];

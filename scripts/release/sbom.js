@@ -44,14 +44,15 @@ export async function makeSbom({ version, epoch, out, work }) {
 }
 
 /**
- * @param {{ type: string, name: string, version: string, license: string }} what `type`: of the
- *   package URL
+ * @param {{ type: string, name: string, version: string, license: string, description?: string }}
+ *   what `type`: of the package URL
  */
-function component({ type, name, version, license }) {
+function component({ type, name, version, license, ...others }) {
   const path = name.replace('@', '%40').replaceAll('+', '%2B');
   const purl = `pkg:${type}/${path}@${encodeURIComponent(version)}`;
   const licence = / /.test(license) ? { expression: license } : { license: { id: license } };
-  return { type: 'library', 'bom-ref': purl, name, version, licenses: [licence], purl };
+  const what = { type: 'library', 'bom-ref': purl, name, version, ...others };
+  return { ...what, licenses: [licence], purl };
 }
 
 /**
