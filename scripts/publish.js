@@ -1,7 +1,8 @@
 // @ts-check
 // `npm run release:publish -- --from DIR [--dry-run]`: publishes the files of a release in steps.
 // Each step looks first whether it has been done, so that a run that failed in the middle is
-// started again as it is. The release workflow calls it; docs/releasing.md says what it needs.
+// started again as it is. The release workflow calls it, once for each --part, because only npm
+// needs the token that names the workflow; docs/releasing.md says what it needs.
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -16,7 +17,8 @@ import { imageName } from './release/image.js';
 import { check, goTool } from './release/tools.js';
 
 const usage =
-  'npm run release:publish -- --from DIR [--dry-run] [--image NAME] [--remote URL] [--tap URL]';
+  'npm run release:publish -- --from DIR [--part npm|others] [--dry-run] [--image NAME] ' +
+  '[--remote URL] [--tap URL]';
 
 /**
  * @typedef {object} Publication
@@ -58,9 +60,12 @@ const steps = [
   },
 ];
 
+/** The steps of a part, as the arguments of slice(). */
+const parts = /** @type {const} */ ({ npm: [0, 1], others: [1], all: [0] });
+
 await script(async () => {
-  const { publication, isDryRun } = await read();
-  for (const { name, isDone, act } of steps) {
+  const { publication, part, isDryRun } = await read();
+  for (const { name, isDone, act } of steps.slice(...parts[part])) {
     if (await isDone(publication)) say(`${name}: is there`);
     else if (isDryRun) say(`${name}: would be published`);
     else {
@@ -73,10 +78,12 @@ await script(async () => {
 
 async function read() {
   const text = /** @type {const} */ ({ type: 'string' });
-  const options = { from: text, image: text, remote: text, tap: text };
+  const options = { from: text, part: text, image: text, remote: text, tap: text };
   const flag = /** @type {const} */ ({ type: 'boolean' });
   const { values } = parseArgs({ options: { ...options, 'dry-run': flag } });
   if (!values.from) throw new Failure(64, `publish: --from: missing (usage: ${usage})`);
+  const { part = 'all' } = values;
+  if (!isPart(part)) throw new Failure(64, `publish: --part: ${part}: unknown (usage: ${usage})`);
   const { version, repository } = identity();
   const tag = `v${version}`;
   const found = faultsOf(tag);
@@ -99,7 +106,12 @@ async function read() {
     remote,
     tap: tap === '' ? null : { url: tap, token: env.HOMEBREW_TAP_TOKEN ?? '' },
   };
-  return { publication, isDryRun: values['dry-run'] ?? false };
+  return { publication, part, isDryRun: values['dry-run'] ?? false };
+}
+
+/** @param {string} word @returns {word is keyof typeof parts} */
+function isPart(word) {
+  return Object.hasOwn(parts, word);
 }
 
 /** What is published is what the build has made. @param {string} folder */

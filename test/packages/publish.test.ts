@@ -262,7 +262,19 @@ test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
   writeChange(readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8'), 'A change.');
   await prepare(next);
   const newer = await build(next);
-  expect(await publish(newer)).toEqual({ code: 0, said: lines('published') });
+  // As the workflow does it: a job for npm, and one for the others.
+  const [npmLine = '', ...otherLines] = lines('published').match(/.*\n/g) ?? [];
+  expect(await publish(newer, ['--part', 'image'])).toMatchObject({ code: 64 });
+  expect(await publish(newer, ['--part', 'npm'])).toEqual({ code: 0, said: npmLine });
+  expect(await state()).toEqual({
+    ...whole,
+    npm: next,
+    tags: await git('ls-remote', '--tags', remote),
+  });
+  expect(await publish(newer, ['--part', 'others'])).toEqual({
+    code: 0,
+    said: otherLines.join(''),
+  });
   const later = await state();
   expect(later).toMatchObject({ npm: next, formula: `redlock-run.rb of ${next}` });
   expect(later.latestImage).not.toBe(whole.latestImage);

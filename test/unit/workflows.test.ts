@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { parseArguments as parseSim } from '../sim/arguments.ts';
 import { parseArguments as parseTorture } from '../torture/arguments.ts';
 
@@ -52,6 +53,35 @@ describe('what is called exists', () => {
   it.each(files)('by %s', (file) => {
     expect(calls(read(file)).length).toBeGreaterThan(0);
     expect(missing(read(file))).toEqual([]);
+  });
+});
+
+describe('the token that names the workflow to others', () => {
+  interface Job {
+    readonly permissions?: Readonly<Record<string, string>>;
+    readonly steps: readonly { readonly run?: string }[];
+  }
+  const jobs = Object.fromEntries(
+    workflows.flatMap((name) => {
+      const { permissions, jobs } = parse(read(`.github/workflows/${name}`));
+      const all = Object.entries<Job>(jobs);
+      return all.map(([job, one]) => [`${name}: ${job}`, { permissions, ...one }] as const);
+    }),
+  );
+  const having = Object.entries(jobs).filter(([, one]) => 'id-token' in (one.permissions ?? {}));
+  const commands = ({ steps }: Job) => steps.flatMap(({ run = [] }) => run);
+
+  it('is for the jobs that attest and publish to npm, which may change nothing else here', () => {
+    expect(having.map(([name, { permissions }]) => [name, permissions])).toEqual([
+      ['release.yml: attest', { 'id-token': 'write', attestations: 'write' }],
+      ['release.yml: npm', { contents: 'read', 'id-token': 'write' }],
+    ]);
+  });
+
+  it('is for no command but that of npm', () => {
+    expect(having.flatMap(([, one]) => commands(one))).toEqual([
+      'npm run release:publish -- --from release --part npm',
+    ]);
   });
 });
 
