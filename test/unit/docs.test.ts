@@ -51,10 +51,26 @@ describe('links', () => {
   });
 });
 
-it.each([...docs, ...others])('%s names the check beside the installation by npm', (page) => {
-  const text = read(page);
-  if (!text.includes('npm install --global redlock-run')) return;
-  expect(text).toContain('redlockctl doctor');
+/** The numbers of the lines that install by npm, where the check is not within three lines. */
+function uncheckedInstallations(text: string): number[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, at) => {
+    if (!line.includes('npm install --global redlock-run')) return [];
+    const near = lines.slice(Math.max(0, at - 3), at + 4);
+    return near.some((one) => one.includes('redlockctl doctor')) ? [] : [at + 1];
+  });
+}
+
+describe('the check beside the installation by npm', () => {
+  it('one that is too far away is seen', () => {
+    const install = 'npm install --global redlock-run';
+    const text = `${install}\n\n\nredlockctl doctor\n\n\n\n${install}\n`;
+    expect(uncheckedInstallations(text)).toEqual([8]);
+  });
+
+  it.each([...docs, ...others])('%s', (page) => {
+    expect(uncheckedInstallations(read(page))).toEqual([]);
+  });
 });
 
 /** The tests that play transcripts name them as the pages do. */
