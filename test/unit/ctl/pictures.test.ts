@@ -1,0 +1,152 @@
+// The pictures of `top` and of the timeline in docs/ are recorded from real runs, and only then.
+// Here the same state is drawn anew: the words must be those of the picture, whatever the times,
+// process ids and ports are. Else: `npm run pictures`.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { PastHolder, PastRun } from '../../../src/ctl/history/run-history.ts';
+import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
+import { frames } from '../../../src/ctl/history/timeline-layout.ts';
+import type { ShownFreeze } from '../../../src/ctl/holdings.ts';
+import type { Holder, LockState } from '../../../src/ctl/lock-state.ts';
+import { renderDashboard } from '../../../src/ctl/top/dashboard.ts';
+import { vanished } from '../../../src/lock/history.ts';
+import { topSize } from '../../pictures/scenes.ts';
+
+const picture = (name: string) =>
+  readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
+
+/** The texts of an SVG that are there in full, also those that a pointer shows; each once. */
+function words(svg: string): string[] {
+  const found = svg.matchAll(/<(?:title|text)\b[^>]*>([^<]*)/g);
+  const texts = [...found]
+    .map(([, text = '']) => masked(text))
+    .filter((text) => !/(…|\.\.\.)$/.test(text));
+  return [...new Set(texts)];
+}
+
+function masked(text: string): string {
+  return text
+    .replace(/(:\d\d), [\w/+-]+$/, '$1, ZONE')
+    .replace(/\d{4}-\d\d-\d\d/g, 'DAY')
+    .replace(/\d\d:\d\d:\d\d/g, 'TIME')
+    .replace(/\b(\d+(\.\d+)? ?(ms|s|m))+\b/g, 'SPAN')
+    .replace(/\b\d{4,}\b/g, 'N')
+    .replace(/ +/g, ' ')
+    .trim();
+}
+
+const at = (seconds: number) => new Date(2026, 10, 24, 17, 33, seconds).toISOString();
+
+const holder: Holder = {
+  kind: 'redlock-run',
+  token: 't',
+  host: 'web1',
+  user: 'ops',
+  pid: 4701,
+  label: 'deploy.sh',
+  since: at(0),
+  note: null,
+  url: null,
+  slot: null,
+  votes: 3,
+  endedAt: null,
+};
+const lock: LockState = {
+  name: 'deploy',
+  state: 'held',
+  masters: 3,
+  quorum: 2,
+  sharing: 'exclusive',
+  slots: null,
+  holders: [holder],
+  remainingMs: 20_000,
+  fence: 1,
+  votes: [],
+  freeze: null,
+  queue: [],
+};
+const waiter = { id: 'w', waitedMs: 18_300, pid: 1, host: '', user: '', label: '', note: null };
+const backup = { ...holder, host: 'web2', label: 'backup.sh' };
+const freeze: ShownFreeze = {
+  token: 't',
+  user: 'ops',
+  host: 'ops',
+  pid: 1,
+  since: at(0),
+  note: 'disks are moved',
+  remainingMs: null,
+  votes: 3,
+};
+
+it('top.svg', () => {
+  const queue = [1, 2].map((position) => ({ ...waiter, position }));
+  const slots = { sharing: 'slots', slots: 3, holders: [holder, holder] } as const;
+  const frozen = { state: 'frozen', holders: [], remainingMs: null, freeze } as const;
+  const dashboard = {
+    now: new Date(at(26)),
+    masters: [1, 2, 3].map((last) => ({
+      name: `redis://127.0.0.1:3697${last}`,
+      answer: { tripMs: 19.9 },
+    })),
+    quorum: 2,
+    locks: [
+      { ...lock, queue },
+      { ...lock, name: 'db-migrate', ...frozen },
+      { ...lock, name: 'import', ...slots },
+      { ...lock, name: 'nightly', holders: [backup] },
+    ],
+    knownCount: 4,
+    offset: 0,
+  };
+  const lines = renderDashboard(dashboard, topSize.columns, topSize.rows);
+  const [title, ...shown] = words(picture('top.svg'));
+  expect(title).toBe('redlockctl top');
+  expect(shown).toEqual([...new Set(lines.map(({ text }) => masked(text)).filter(Boolean))]);
+});
+
+const blocker: PastHolder = { ...holder, token: 't', label: 'backup.sh' };
+const run: PastRun = {
+  name: 'database',
+  token: 't',
+  host: 'web3',
+  pid: 4701,
+  user: 'ops',
+  label: 'backup.sh',
+  note: null,
+  url: null,
+  beganAt: at(5),
+  acquiredAt: null,
+  endedAt: null,
+  waitMs: 50,
+  heldMs: null,
+  outcome: vanished,
+  exitCode: null,
+  signal: null,
+  status: null,
+  fence: 1,
+  blocker: null,
+  count: 1,
+  firstAt: null,
+  masters: 3,
+  stoppedBy: null,
+  lossReason: null,
+};
+const ran: PastRun = { ...run, host: 'web1', outcome: 'ran', exitCode: 0, status: 0 };
+const waited: PastRun = { ...ran, host: 'web2', waitMs: 6_900, blocker };
+const runs: PastRun[] = [
+  { ...ran, beganAt: at(-1), acquiredAt: at(-1), endedAt: at(9), heldMs: 9_200 },
+  { ...waited, beganAt: at(2), acquiredAt: at(9), endedAt: at(10), heldMs: 820 },
+  { ...run, outcome: 'busy', endedAt: at(5), blocker },
+  { ...run, beganAt: at(15), acquiredAt: at(15) },
+];
+
+it.each([
+  ['timeline.svg', frames.wide],
+  ['timeline-narrow.svg', frames.narrow],
+])('%s', (file, frame) => {
+  const shown = { runs, acts: [], standing: new Set<string>(), name: 'database' };
+  const drawn = renderTimeline({ ...shown, nowMs: Date.parse(at(60)) }, frame);
+  expect(words(picture(file))).toEqual(words(drawn));
+});
