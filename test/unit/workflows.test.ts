@@ -85,6 +85,16 @@ describe('the token that names the workflow to others', () => {
   });
 });
 
+it('ci.yml fails where the hosts of the film cannot be played, before it plays them', () => {
+  const [, words = ''] = /\[('--uts'[^\]]*)\]/.exec(read('test/pictures/hosts.ts')) ?? [];
+  const options = words.replace(/[',]/g, '');
+  const { steps } = parse(read('.github/workflows/ci.yml')).jobs.test;
+  const [trial, tests] = steps.slice(-2);
+  expect(trial.run).toContain(`unshare --map-root-user ${options} hostname h ||`);
+  expect(trial.if).toBe("contains(matrix.suite, 'slow')");
+  expect(tests.run).toContain('npm test');
+});
+
 it('the page of every schedule says how many states a night plays', () => {
   const [, count] =
     /npm run explore -- --states (\d+)/.exec(read('.github/workflows/night.yml')) ?? [];
