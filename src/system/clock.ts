@@ -68,7 +68,7 @@ const longestAlarmedMs = 2 ** 31 - 1;
 /** So long after the end of a sleep its alarm rings, unless a timer was there to end it. */
 const alarmAfterMs = 50;
 
-/** The clock of a program that tells nobody of a jump, and does without an alarm. */
+/** The clock of a program that tells of no jump, and does without an alarm. */
 export function createPlainClock(): Clock {
   return createSystemClock(() => {}, systemSources);
 }

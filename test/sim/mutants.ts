@@ -140,7 +140,8 @@ export const mutants: readonly Mutant[] = [
     rarely(20, 'partitions', 'fence'),
     'lock/redlock.ts',
     'const agreed = fence.isAgreed ? lease : await this.#writeBack(lease, aborted);',
-    'const agreed = fence.isAgreed || this.masterCount > 0 ? lease : await this.#writeBack(lease, aborted);',
+    'const agreed = fence.isAgreed || this.masterCount > 0 ? lease ' +
+      ': await this.#writeBack(lease, aborted);',
   ),
   inSource(
     'smallest-count',
