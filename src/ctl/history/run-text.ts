@@ -192,7 +192,7 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
 }
 
 const indent = '    ';
-/** The width of what is told of who ran, in characters. */
+/** The width of the column of runners, in characters. */
 const longestRunner = 60;
 
 /**
