@@ -59,7 +59,7 @@ const slowFiles = filesOf([
  */
 function workerCount(): number {
   if (named.includes('crowd')) return 1;
-  return named.some((name) => name !== 'interop') ? 2 : 5;
+  return named.some((name) => name !== 'interop') ? 2 : 6;
 }
 
 const isSlow = process.argv.includes('slow');
@@ -123,13 +123,13 @@ const servers = suite('servers', {
 const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byRuntime, 'cli/package']) });
 
 /**
- * What takes minutes begins first, so that the rest is played beside it. Files that share processes
- * come last and together: a process is kept only for the next file of its suite.
+ * What takes longest by itself begins first, so that the rest is played beside it. Files that share
+ * processes come last and together: a process is kept only for the next file of its suite.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
-      if (/\/long\/|sim\.test|implementations/.test(moduleId)) return 0;
+      if (/\/long\/|sim\.test|implementations|guard\/client/.test(moduleId)) return 0;
       return project.config.isolate ? 1 : 2;
     };
     const sorted = await super.sort(files);
