@@ -28,7 +28,7 @@ type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
 export function whyCannotStart(file: string, searchPath: string | undefined): CannotStart | null {
   let found: CannotStart = { kind: 'not-found' };
   for (const candidate of candidatesFor(file, searchPath)) {
-    const cannotStart = whyCannotStartFile(candidate, !file.includes('/'));
+    const cannotStart = whyFileCannotStart(candidate, !file.includes('/'));
     if (cannotStart === null) return null;
     if (cannotStart.kind === 'not-executable') found = cannotStart;
   }
@@ -41,7 +41,7 @@ function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'
   return searchPath.split(':').map((folder) => path.join(folder || '.', file));
 }
 
-function whyCannotStartFile(file: string, isFromPath: boolean): CannotStart | null {
+function whyFileCannotStart(file: string, isFromPath: boolean): CannotStart | null {
   // A folder of PATH that may not be entered hides its files, for a shell too.
   let isHidden = isFromPath;
   try {

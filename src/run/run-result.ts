@@ -20,7 +20,7 @@ export type ChildExit =
 
 /**
  * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed in time.
- * suspended: time ran out while this process was stopped, asleep or starved. guard-lost: no process
+ * suspended: time ran out while this process was stopped, asleep or busy. guard-lost: no process
  * could stop the command if this one died. masters-replaced: later runs find other local masters.
  */
 export type RunLossReason =

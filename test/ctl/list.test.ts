@@ -37,6 +37,14 @@ test('the state has a colour by FORCE_COLOR, but not by an empty one', async () 
   masters[2]?.thaw();
 });
 
+test('the line of a wait has a colour, as that of redlock-run has', async () => {
+  await hold(masters, 'b');
+  for (const verb of ['acquire', 'wait']) {
+    const { stderr } = await ctl(masters, [verb, 'b', '-w', '2s'], { env: { FORCE_COLOR: '1' } });
+    expect(stderr).toContain('redlockctl: \x1b[36mwaiting ');
+  }
+});
+
 test('without a prefix as well', async () => {
   await masters[0]?.command('set', 'a', newValue());
   await masters[0]?.command('set', '{a}:fence', 1);

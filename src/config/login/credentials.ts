@@ -132,7 +132,7 @@ export async function readDefaultLogin(
     },
     warn,
   );
-  const subject = `${tls?.source}: tls`;
+  const subject = tls === null ? '' : `${tls.source}: tls`;
   const ownFields = fieldsOf(tls?.entry, base, subject);
   const own = tls === null ? undefined : await readTls(ownFields, subject, warn);
   const [variable] = Object.values(tlsVariables);

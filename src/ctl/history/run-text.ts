@@ -194,6 +194,7 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
 const indent = '    ';
 /** The width of the column of runners, in characters. */
 const longestRunner = 60;
+const leastLabel = 30;
 
 /**
  * Runs and what people did, by time. `columns`: the width of the terminal; null: there is none, and
@@ -251,10 +252,12 @@ function rowOfAct(act: PastAct, isOneName: boolean): Row {
   };
 }
 
-/** The number and the command are whole, whatever the names of user and host are. */
+/** The number is whole, and 30 characters of the command, however long user and host are. */
 function runnerOf({ user, host, pid }: Pick<PastRun, 'user' | 'host' | 'pid'>, label: string) {
-  const what = ` ${pid} ${printable(label, 30)}`;
-  return printable(`${user}@${host}`, longestRunner - what.length) + what;
+  const runner = `${user}@${host}`;
+  const roomForLabel = longestRunner - runner.length - ` ${pid} `.length;
+  const what = ` ${pid} ${printable(label, Math.max(leastLabel, roomForLabel))}`;
+  return printable(runner, Math.max(0, longestRunner - what.length)) + what;
 }
 
 /** `hasRunner`: in a column; otherwise below the row, with the reason. */

@@ -35,7 +35,7 @@ export async function openRedlock(
   const addresses = await addressesOf(settings);
   const { host } = holderRecord();
   const watch = new MastersWatch(settings, host, addresses.length, clock);
-  const notice = noticeOf(call, tell);
+  const notice = noticeOf(call);
   const ownHold = new OwnHold([nameOf(call)], host, (line) => {
     notice.interrupt();
     tell(`warning: ${line}`);
@@ -56,14 +56,13 @@ export async function openRedlock(
 }
 
 /** What is told of a wait, as by redlock-run. */
-function noticeOf(
-  call: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>,
-  tell: (text: string) => void,
-): WaitNotice {
+function noticeOf(call: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>): WaitNotice {
   const { stderr, environment } = call;
   const names = [nameOf(call)];
   const { waitMs } = call.settings;
-  const print = (line: string, paint: (line: string) => string) => tell(paint(line));
+  // Not by `tell`, which would show a colour as text.
+  const print = (line: string, paint: (line: string) => string) =>
+    stderr.write(`redlockctl: ${paint(line)}\n`);
   return new WaitNotice({ names, waitMs, print, isPlain: false }, stderr, environment);
 }
 

@@ -59,6 +59,11 @@ test.each(['web1', 'a-host-with-a-very-long-name.example.org'])(
   },
 );
 
+test('a long command is whole where there is room for it', () => {
+  const label = 'nightly-backup-of-customer-db.sh';
+  expect(renderHistory([{ ...run, label }], [], true, 200)).toContain(`ops@web1 4711 ${label} `);
+});
+
 test('the number and the command are whole beside the longest names', () => {
   const long = { user: 'u'.repeat(80), host: 'h'.repeat(80), label: 'backup.sh' };
   expect(renderHistory([{ ...run, ...long } as PastRun], [], true, null)).toMatch(

@@ -46,6 +46,8 @@ describe.each([...files])('%s.lua', (_, text) => {
 test('numbers of the scripts agree with those of the program', () => {
   const silentMs = Number(/silentMs = (\d+)/.exec(files.get('silence') ?? '')?.[1]);
   expect([3 * pollMs.most, simulatedSilentMs]).toEqual([silentMs, silentMs]);
+  // The simulator judges the cost of a wait by it.
+  expect(pollMs.least).toBeGreaterThanOrEqual(0.85 * pollMs.most);
   const sizes = /mostLines, mostFacts = (\d+), (\d+)/.exec(files.get('lines') ?? '') ?? [];
   const [lineCount, factCount] = sizes.slice(1).map(Number);
   expect(allLines).toBeGreaterThan((lineCount ?? Number.NaN) + 2 * (factCount ?? Number.NaN));
