@@ -59,7 +59,7 @@ const slowFiles = filesOf([
  */
 function workerCount(): number {
   if (named.includes('crowd')) return 1;
-  return named.some((name) => name !== 'interop') ? 2 : 6;
+  return named.some((name) => name !== 'interop') ? 2 : 5;
 }
 
 const isSlow = process.argv.includes('slow');

@@ -73,11 +73,11 @@ it.concurrent('a reader of stderr that reads no more costs neither the lock nor 
   const command = [
     'sh',
     '-c',
-    `timeout 1 head -c 1000000 /dev/zero >&2; sleep 4; echo "$REDLOCK_NAME" > ${folder}/ran`,
+    `timeout 1 head -c 1000000 /dev/zero >&2; sleep 6; echo "$REDLOCK_NAME" > ${folder}/ran`,
   ];
   const run = spawn(
     process.execPath,
-    [program, '-v', '--ttl', '3s', 'suspended', '--', ...command],
+    [program, '-v', '--ttl', '5s', 'suspended', '--', ...command],
     {
       env: {
         PATH: process.env.PATH,
