@@ -175,7 +175,8 @@ async function play(name, place, folder, args) {
     ? ['script', '-qec', `stty cols ${place.columns}; ${tests.map(quoted).join(' ')}`, '/dev/null']
     : tests;
   const [program = '', ...words] = [
-    ...['unshare', ...namespaces, 'sh', '-ec', lines, 'sh'],
+    // By its path, because a place may not have it.
+    ...[pathOf('unshare'), ...namespaces, 'sh', '-ec', lines, 'sh'],
     ...(place.asUser ? user : []),
     ...[...limited, ...atTerminal],
   ];
@@ -272,6 +273,11 @@ function fewTools(folder) {
     }
   }
   return { PATH: bin };
+}
+
+/** @param {string} name */
+function pathOf(name) {
+  return spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
 }
 
 /** @param {string} word */

@@ -7,6 +7,7 @@ import type { LockEvent } from '../../src/lock/ports.ts';
 import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { hasFewFiles } from '../servers/open-files.ts';
 import { generous } from '../servers/patience.ts';
 import {
   clock,
@@ -52,24 +53,30 @@ async function releaseBy({ redlock }: Rig, acquisition: Acquisition): Promise<vo
   if (acquisition.kind === 'acquired') await redlock.release(acquisition.lease.claim, 0, null);
 }
 
-test('six contenders at five masters that answer 1 to 25 ms late: one has it', async () => {
-  for (let round = 0; round < 5; round += 1) {
-    for (const [index, proxy] of proxies.entries()) proxy.delay(1 + ((round * 7 + index * 6) % 25));
-    const rigs = Array.from({ length: 6 }, () => redlockOn(proxies));
-    await Promise.all(rigs.flatMap((rig) => rig.masters.map((master) => master.identify())));
-    const ended = new AbortController();
-    const contenders = rigs.map(async (rig) => {
-      const acquisition = await acquireBy(rig, null, ended.signal);
-      ended.abort();
-      return acquisition;
-    });
-    const acquisitions = await Promise.all(contenders);
-    expect(acquisitions.filter(({ kind }) => kind === 'acquired')).toHaveLength(1);
-    await Promise.all(rigs.map((rig, index) => releaseBy(rig, acquisitions[index] as Acquisition)));
-    await untilNothingIsLeft(masters);
-  }
-  for (const proxy of proxies) await proxy.pass();
-});
+test.skipIf(hasFewFiles)(
+  'six contenders at five masters that answer 1 to 25 ms late: one has it',
+  async () => {
+    for (let round = 0; round < 5; round += 1) {
+      for (const [index, proxy] of proxies.entries())
+        proxy.delay(1 + ((round * 7 + index * 6) % 25));
+      const rigs = Array.from({ length: 6 }, () => redlockOn(proxies));
+      await Promise.all(rigs.flatMap((rig) => rig.masters.map((master) => master.identify())));
+      const ended = new AbortController();
+      const contenders = rigs.map(async (rig) => {
+        const acquisition = await acquireBy(rig, null, ended.signal);
+        ended.abort();
+        return acquisition;
+      });
+      const acquisitions = await Promise.all(contenders);
+      expect(acquisitions.filter(({ kind }) => kind === 'acquired')).toHaveLength(1);
+      await Promise.all(
+        rigs.map((rig, index) => releaseBy(rig, acquisitions[index] as Acquisition)),
+      );
+      await untilNothingIsLeft(masters);
+    }
+    for (const proxy of proxies) await proxy.pass();
+  },
+);
 
 test('six contenders that try once each: one has it, for the others it is busy', async () => {
   const rigs = Array.from({ length: 6 }, () => redlockOn(masters));
