@@ -149,13 +149,13 @@ export class WaitNotice {
 }
 
 /** How long no quorum may answer, in ms, before it is worth a line: the end tells of it as well. */
-const outageMs = 5_000;
+const untoldMs = 5_000;
 
 /** What an event of a wait tells. `slotCount`: how many slots we ask for; null: none. */
 export function waitStateOf(event: WaitEvent, slotCount: number | null): WaitState {
   if (event.kind === 'no-quorum') {
     const { failures } = event;
-    const printAfterMs = hasRestarted(event) ? 0 : outageMs;
+    const printAfterMs = hasRestarted(event) ? 0 : untoldMs;
     const why = () => `no quorum: ${failuresLine(failures)}`;
     return { key: event.kind, position: null, printAfterMs, why };
   }

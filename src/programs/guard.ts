@@ -31,12 +31,13 @@ import {
 } from '../run/guard/protocol.ts';
 import { calmMs, onEndedChild } from '../run/processes/ended-children.ts';
 import { KeptTree } from '../run/processes/kept-tree.ts';
-import { type Libc, loadBootClock, loadLibc } from '../run/processes/libc.ts';
+import { type Libc, loadLibc } from '../run/processes/libc.ts';
 import type { ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
 import { SeenTree } from '../run/processes/seen-tree.ts';
 import type { Signal } from '../run/run-result.ts';
 import { signalsThat } from '../run/signals.ts';
-import { createSystemClock, readingsNow, systemSources } from '../system/clock.ts';
+import { createSystemClock, readingsNow } from '../system/clock.ts';
+import { loadClockSources } from './clock-sources.ts';
 import type { CodeCache } from './code-cache.ts';
 
 process.title = guardName;
@@ -49,7 +50,7 @@ for (const signal of signalsThat(({ isIgnoredByGuard }) => isIgnoredByGuard)) {
 }
 
 // Loaded before the first request: redlock-run would wait for it.
-const clock = createSystemClock(() => {}, { ...systemSources, ...loadBootClock() });
+const clock = createSystemClock(() => {}, loadClockSources());
 const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;

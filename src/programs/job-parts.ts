@@ -24,9 +24,9 @@ import { RedisMaster } from '../redis/redis-master.ts';
 import { type RunWait, type RunWaitParts, waitForRun } from '../run/acquisition.ts';
 import { HistoryLines } from '../run/history-lines.ts';
 import type { ReportRun, RunEvent, RunParts } from '../run/ports.ts';
-import { loadBootClock } from '../run/processes/libc.ts';
 import { userName } from '../system/caller.ts';
-import { createSystemClock, systemSources } from '../system/clock.ts';
+import { createSystemClock } from '../system/clock.ts';
+import { loadClockSources } from './clock-sources.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
@@ -71,8 +71,8 @@ export function lockOf(
   addresses: readonly MasterAddress[],
   tell: ReportRun,
 ): JobLock {
-  const sources = { ...systemSources, ...loadBootClock() };
-  const clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }), sources);
+  const noteJump = (ms: number) => tell({ kind: 'clock-jumped', ms });
+  const clock = createSystemClock(noteJump, loadClockSources());
   return settings.enclosing === null
     ? ownLockOf(settings, addresses, clock, tell)
     : enclosingLockOf(settings, settings.enclosing, addresses, clock, tell);

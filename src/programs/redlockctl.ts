@@ -22,12 +22,12 @@ import { LocalError } from '../local/error.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { HolderRecord } from '../lock/value.ts';
 import type { GuardProgram } from '../run/guard/guard-process.ts';
-import { loadBootClock } from '../run/processes/libc.ts';
 import { callerOf, isThere, ownerOf } from '../run/processes/owner.ts';
 import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
-import { createPlainClock, createSystemClock, systemSources } from '../system/clock.ts';
+import { createPlainClock, createSystemClock } from '../system/clock.ts';
 import { printableLines } from '../text/foreign-text.ts';
+import { loadClockSources } from './clock-sources.ts';
 
 type Verb = (call: Call) => Promise<number>;
 
@@ -78,7 +78,7 @@ export async function main(argv: readonly string[], program = ourselves): Promis
   const { stdin, stdout, stderr, env: environment } = process;
   const endBy = (error: Error) => process.exit(reportOutputFailure('redlockctl', error));
   stdout.on('error', endBy);
-  const clockToStay = () => createSystemClock(() => {}, { ...systemSources, ...loadBootClock() });
+  const clockToStay = () => createSystemClock(() => {}, loadClockSources());
   const around = { stdin, stdout, stderr, environment, interrupted, clockToStay, endBy };
   return exitCodeAfter(await answer(argv, program, around));
 }
