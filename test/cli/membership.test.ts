@@ -127,7 +127,9 @@ async function holdOn(set: readonly TestMaster[], more: Record<string, string> =
   const up = set.filter(({ isRunning }) => isRunning);
   for (const master of up) await master.command('hdel', markKey, ourField);
   const urls = set.map(({ url }) => url).join(',');
-  const env = { REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '30s', ...more };
+  // A machine may be busy while the lock is released, and that is told.
+  const patient = { REDLOCK_RESTART_GRACE: '30s', REDLOCK_MASTER_TIMEOUT: '500ms' };
+  const env = { REDLOCK_MASTERS: urls, ...patient, ...more };
   const args = ['--ttl', '3s', '-k', '200ms', 'name', '--', ...obedient()];
   const job = startCli(args, { env });
   // What it tells of the lists, it tells before it writes its own.
