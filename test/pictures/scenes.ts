@@ -1,7 +1,7 @@
 // What the pictures show: the story of the moving one, and what `top` looks at.
 
-import { execFile } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -20,8 +20,9 @@ echo "$(hostname): backup begins"
 dump users & dump orders & wait
 echo "$(hostname): backup done"
 `,
+  // It starts no process, which would be seen with its name for a moment.
   dump: `#!/bin/sh
-until [ -e "$STAGE/done" ]; do sleep 0.1; done
+: <"$STAGE/done"
 `,
 };
 
@@ -29,6 +30,7 @@ until [ -e "$STAGE/done" ]; do sleep 0.1; done
 export async function playQueue(hosts: Hosts, atReadersPace: boolean): Promise<void> {
   const pause = (seconds: number) => sleep(atReadersPace ? seconds * 1_000 : 0);
   const mayEnd = join(hosts.folder, 'done');
+  execFileSync('mkfifo', [mayEnd]);
   const run = 'redlock-run database -- backup.sh';
 
   await pause(1);
@@ -46,12 +48,12 @@ export async function playQueue(hosts: Hosts, atReadersPace: boolean): Promise<v
   });
   await pause(3.5);
 
-  writeFileSync(mayEnd, '');
+  const opened = openSync(mayEnd, 'r+');
   await hosts.shows('web2', /web2: backup begins/);
   await pause(2);
   const done = { web1: /web1: backup done\nweb1\$$/, web2: /web2: backup done\nweb2\$$/ };
   await hosts.mark({ ...done, web3: /^75\nweb3\$$/m });
-  rmSync(mayEnd);
+  closeSync(opened);
   await pause(2);
 
   await hosts.press('web3', 'C-l');

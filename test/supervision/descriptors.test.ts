@@ -2,6 +2,7 @@
 // are not promised: Node closes them when it starts a program.
 
 import { describe, expect, it } from 'vitest';
+import { hasPerl } from '../servers/perl.ts';
 import { CliRun, interpreter, isStandalone, pathOf } from '../servers/run-cli.ts';
 import { sharedMasters } from './rig.ts';
 
@@ -21,7 +22,7 @@ describe.skipIf(isStandalone).concurrent('descriptors of the caller', () => {
   });
 
   const kinds = ['--no-foreground', '--foreground', '--isolate'];
-  it.each(kinds)('it has those that it has without us: %s', async (kind) => {
+  it.skipIf(!hasPerl).each(kinds)('it has those that it has without us: %s', async (kind) => {
     const link = 'readlink "/proc/self/fd/$_"';
     const lists = `perl -e 'for (0..60) { my $to = ${link}; print "$_ $to\\n" if $to }'`;
     const line = `exec 17</dev/zero; ${lists}; echo --; rl ${kind} list${kind} -- ${lists}`;

@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
+import { hasPerl } from '../servers/perl.ts';
 import { readableFixture, readableProgram } from '../servers/readable-copy.ts';
 import { interpreter } from '../servers/run-cli.ts';
 import { Succession } from './next-holder.ts';
@@ -29,7 +30,7 @@ const asUser = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-g
 const obstacle = obstacleToUndumpable();
 if (obstacle !== null) process.stderr.write(`  SKIPPED: PR_SET_DUMPABLE: ${obstacle}\n`);
 
-describe('what hides is gone before the lock is free', () => {
+describe.skipIf(!hasPerl)('what hides is gone before the lock is free', () => {
   it.concurrent.each(ends)('after %s', async (_title, happens) => {
     const run = new Succession(await sharedMasters(), hiding(hidden), { stdin: 'pipe' });
     await run.begun();

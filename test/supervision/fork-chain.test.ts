@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { hasPerl } from '../servers/perl.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { fixture, Succession } from './next-holder.ts';
 import { sharedMasters } from './rig.ts';
@@ -15,11 +16,11 @@ const few = [
   ['execs', 'SIGKILL'],
 ] as const;
 
-it.concurrent.each(few)('one that %s: %s of redlock-run', async (way, signal) => {
+it.skipIf(!hasPerl).concurrent.each(few)('one that %s: %s of redlock-run', async (way, signal) => {
   await endsInTime(1, way, signal);
 });
 
-it('a dozen at a time: SIGKILL of redlock-run', async () => {
+it.skipIf(!hasPerl)('a dozen at a time: SIGKILL of redlock-run', async () => {
   await endsInTime(12, 'forks', 'SIGKILL');
 });
 

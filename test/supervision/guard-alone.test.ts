@@ -10,8 +10,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { GuardProcess } from '../../src/run/guard/guard-process.ts';
 import { type FromGuard, requestDescriptor } from '../../src/run/guard/protocol.ts';
 import { readingsNow } from '../../src/system/clock.ts';
+import { hasPerl } from '../servers/perl.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
+const withPerl = it.skipIf(!hasPerl);
 const program = {
   file: process.execPath,
   args: [fileURLToPath(new URL('../../dist/guard.js', import.meta.url))],
@@ -46,14 +48,14 @@ async function hasDropped(name: string) {
   return begun;
 }
 
-it('sends the signal itself where redlock-run dies before it has sent it', async () => {
+withPerl('sends the signal itself where redlock-run dies before it has sent it', async () => {
   const { guard, said } = await hasDropped('dropped');
   (guard.child as ChildProcess).stdio[requestDescriptor]?.destroy();
   expect(await guard.ended).toBe('ended with code 0');
   expect(said()).toBe('ready\ntold\n');
 });
 
-it('does not send it again where redlock-run has sent it', async () => {
+withPerl('does not send it again where redlock-run has sent it', async () => {
   const { guard, said, pid } = await hasDropped('sent');
   process.kill(-pid, 'SIGTERM');
   await expect.poll(said, { timeout: 30_000 }).toBe('ready\ntold\n');
@@ -63,14 +65,17 @@ it('does not send it again where redlock-run has sent it', async () => {
   expect(said()).toBe('ready\ntold\n');
 });
 
-it('kills at once where the lock ends before all processes could be sent the signal', async () => {
-  const told: FromGuard[] = [];
-  const { guard, said } = await hasBegun('no-time', (message) => told.push(message));
-  const readings = readingsNow();
-  await guard.ask({ kind: 'deadlines', readings, stopInMs: 60_000, killInMs: 0 });
-  const until = { readings, withinMs: 60_000 };
-  await guard.ask({ kind: 'stop', signal: 'SIGTERM', until });
-  const exit = { kind: 'signaled', signal: 'SIGKILL' };
-  await expect.poll(() => told, { timeout: 30_000 }).toMatchObject([{ kind: 'exited', exit }]);
-  expect(said()).toBe('ready\n');
-});
+withPerl(
+  'kills at once where the lock ends before all processes could be sent the signal',
+  async () => {
+    const told: FromGuard[] = [];
+    const { guard, said } = await hasBegun('no-time', (message) => told.push(message));
+    const readings = readingsNow();
+    await guard.ask({ kind: 'deadlines', readings, stopInMs: 60_000, killInMs: 0 });
+    const until = { readings, withinMs: 60_000 };
+    await guard.ask({ kind: 'stop', signal: 'SIGTERM', until });
+    const exit = { kind: 'signaled', signal: 'SIGKILL' };
+    await expect.poll(() => told, { timeout: 30_000 }).toMatchObject([{ kind: 'exited', exit }]);
+    expect(said()).toBe('ready\n');
+  },
+);

@@ -10,10 +10,12 @@ import { OtherChildren } from '../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../src/run/processes/process-table.ts';
 import { StopOnce } from '../../src/run/processes/stop-once.ts';
 import { walk } from '../../src/run/processes/tree-look.ts';
+import { hasPerl } from '../servers/perl.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { canAct } from '../torture/processes.ts';
 import { fixture } from './next-holder.ts';
 
+const withPerl = it.skipIf(!hasPerl);
 const libc = libcForTree();
 libc.becomeSubreaper();
 const trees: KeptTree[] = [];
@@ -48,26 +50,32 @@ const forms = [
   ['in our group', true],
 ] as const;
 
-it.each(forms)('children of processes that end during a look are told: %s', async (_, form) => {
-  const { tree, output } = await grown(form, 'vanishing', '300');
-  tree.stop('SIGTERM', stopMs);
-  await expect.poll(() => output().match(/told/g), { timeout: 30_000 }).toHaveLength(2);
-  await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
-});
+withPerl.each(forms)(
+  'children of processes that end during a look are told: %s',
+  async (_, form) => {
+    const { tree, output } = await grown(form, 'vanishing', '300');
+    tree.stop('SIGTERM', stopMs);
+    await expect.poll(() => output().match(/told/g), { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
+  },
+);
 
-it.each(forms)('what a trap starts is not told, whatever else happens: %s', async (_, form) => {
-  const { tree, child, says, output } = await grown(form, 'cleaning');
-  tree.stop('SIGTERM', stopMs);
-  await says('cleaning\n');
-  tree.stop('SIGTERM', stopMs);
-  tree.stop('SIGINT', stopMs);
-  child.stdin.end('\n');
-  await says('cleaned\n');
-  expect(output()).not.toContain('hit');
-  await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
-});
+withPerl.each(forms)(
+  'what a trap starts is not told, whatever else happens: %s',
+  async (_, form) => {
+    const { tree, child, says, output } = await grown(form, 'cleaning');
+    tree.stop('SIGTERM', stopMs);
+    await says('cleaning\n');
+    tree.stop('SIGTERM', stopMs);
+    tree.stop('SIGINT', stopMs);
+    child.stdin.end('\n');
+    await says('cleaned\n');
+    expect(output()).not.toContain('hit');
+    await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
+  },
+);
 
-it('one look kills a deep tree as a whole', async () => {
+withPerl('one look kills a deep tree as a whole', async () => {
   const { tree, command } = await grown(false, 'deep', '80');
   const all = descendants(command.pid);
   expect(all).toHaveLength(80);
@@ -78,7 +86,7 @@ it('one look kills a deep tree as a whole', async () => {
   expect(await killed).toEqual([]);
 });
 
-it('a crowd is killed, and no child of ours that is not of it', async () => {
+withPerl('a crowd is killed, and no child of ours that is not of it', async () => {
   const helper = spawn('sleep', ['600'], { stdio: 'ignore' });
   onTestFinished(() => void helper.kill('SIGKILL'));
   const { tree, command } = await grown(false, 'vanishing', '120');
@@ -88,42 +96,45 @@ it('a crowd is killed, and no child of ours that is not of it', async () => {
   expect(canAct(helper.pid as number)).toBe(true);
 });
 
-it('a member of the group that has been told by its one signal is not told singly', async () => {
-  const output = join(scratchFolder(), 'told');
-  const toOutput = openSync(output, 'w');
-  const child = spawn('perl', [fixture('tree.pl'), 'counting'], {
-    stdio: ['ignore', toOutput, 'inherit'],
-    detached: true,
-  });
-  closeSync(toOutput);
-  const pid = child.pid as number;
-  const all = () => [pid, ...descendants(pid)];
-  onTestFinished(() => {
-    for (const one of all()) process.kill(one, 'SIGKILL');
-  });
-  const countOf = (word: string) => readFileSync(output, 'utf8').split(`${word}\n`).length - 1;
-  await expect.poll(() => countOf('ready'), { timeout: 30_000 }).toBe(1);
-  const found = () => walk([{ pid, parent: process.pid }], pid, processEntry);
-  const never = new Int32Array(new SharedArrayBuffer(4));
-  const once = new StopOnce(
-    { pid, isForeground: false, hasNamespace: false },
-    (visit = () => {}) => {
-      // Until the two in the group have acted on their signal: a second one would not be lost.
-      while (countOf('told') < 2) Atomics.wait(never, 0, 0, 5);
-      const seen = [...found()];
-      for (const one of seen) visit(one);
-      return { keys: new Set(seen.map(({ key }) => key)), living: seen };
-    },
-    found,
-  );
-  once.stop('SIGTERM', true, stopMs);
-  // Of two signals that wait, a process gets the one with the smaller number first.
-  for (const one of all()) process.kill(one, 'SIGWINCH');
-  await expect.poll(() => countOf('asked'), { timeout: 30_000 }).toBe(3);
-  expect(countOf('told')).toBe(3);
-});
+withPerl(
+  'a member of the group that has been told by its one signal is not told singly',
+  async () => {
+    const output = join(scratchFolder(), 'told');
+    const toOutput = openSync(output, 'w');
+    const child = spawn('perl', [fixture('tree.pl'), 'counting'], {
+      stdio: ['ignore', toOutput, 'inherit'],
+      detached: true,
+    });
+    closeSync(toOutput);
+    const pid = child.pid as number;
+    const all = () => [pid, ...descendants(pid)];
+    onTestFinished(() => {
+      for (const one of all()) process.kill(one, 'SIGKILL');
+    });
+    const countOf = (word: string) => readFileSync(output, 'utf8').split(`${word}\n`).length - 1;
+    await expect.poll(() => countOf('ready'), { timeout: 30_000 }).toBe(1);
+    const found = () => walk([{ pid, parent: process.pid }], pid, processEntry);
+    const never = new Int32Array(new SharedArrayBuffer(4));
+    const once = new StopOnce(
+      { pid, isForeground: false, hasNamespace: false },
+      (visit = () => {}) => {
+        // Until the two in the group have acted on their signal: a second one would not be lost.
+        while (countOf('told') < 2) Atomics.wait(never, 0, 0, 5);
+        const seen = [...found()];
+        for (const one of seen) visit(one);
+        return { keys: new Set(seen.map(({ key }) => key)), living: seen };
+      },
+      found,
+    );
+    once.stop('SIGTERM', true, stopMs);
+    // Of two signals that wait, a process gets the one with the smaller number first.
+    for (const one of all()) process.kill(one, 'SIGWINCH');
+    await expect.poll(() => countOf('asked'), { timeout: 30_000 }).toBe(3);
+    expect(countOf('told')).toBe(3);
+  },
+);
 
-it('what has ended below a guard that does not reap it counts for nothing', async () => {
+withPerl('what has ended below a guard that does not reap it counts for nothing', async () => {
   const forks = '$| = 1; for (1 .. 20) { fork or exit } fork or exec "sleep 600"; sleep 600';
   const guard = spawn('perl', ['-e', forks], { stdio: 'ignore' });
   onTestFinished(() => void guard.kill('SIGKILL'));
@@ -143,7 +154,7 @@ it('what has ended below a guard that does not reap it counts for nothing', asyn
   expect(tree.size()).toBe(1);
 });
 
-it('below a guard that stands still each is told once, and all are killed', async () => {
+withPerl('below a guard that stands still each is told once, and all are killed', async () => {
   const forks = 'use POSIX; if (fork) { sleep 600 } else { POSIX::setsid; exec @ARGV }';
   const args = ['-e', forks, 'perl', fixture('tree.pl'), 'counting'];
   const guard = spawn('perl', args, { stdio: ['ignore', 'pipe', 'inherit'] });

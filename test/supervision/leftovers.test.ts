@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { hasPerl } from '../servers/perl.ts';
 import { eventually } from '../servers/processes.ts';
 import { nodeProgram } from '../servers/run-cli.ts';
 import {
@@ -19,10 +20,11 @@ import {
 } from './rig.ts';
 import { allProcesses } from './witness.ts';
 
+const withPerl = it.skipIf(!hasPerl).concurrent;
 const warning =
   /^redlock-run: warning: "\w+": the command left \d+ process(es)? behind; ending them/;
 
-it.concurrent('leftovers that obey end at once, and the exit code is the command’s', async () => {
+withPerl('leftovers that obey end at once, and the exit code is the command’s', async () => {
   const job = startFamily(await sharedMasters(), {
     flags: ['--ttl', '30s', '-k', '8s'],
     kinds: ['plain', 'daemon', 'group', 'stopped'],
@@ -39,7 +41,7 @@ it.concurrent('leftovers that obey end at once, and the exit code is the command
   expect(outcome.goneAfterMs).toBeLessThan(7_000);
 });
 
-it.concurrent('leftovers that do not obey are killed before the lock is free', async () => {
+withPerl('leftovers that do not obey are killed before the lock is free', async () => {
   // The owner of the bare one is unknown once its parent has ended: see --isolate.
   const kinds = everyKind.filter((kind) => kind !== 'bare');
   const job = startFamily(await sharedMasters(), {
@@ -57,7 +59,7 @@ it.concurrent('leftovers that do not obey are killed before the lock is free', a
   expect(outcome.goneAfterMs).toBeLessThan(2_500);
 });
 
-it.concurrent('a lone rabbit that the command leaves behind is not overlooked', async () => {
+withPerl('a lone rabbit that the command leaves behind is not overlooked', async () => {
   const masters = await sharedMasters();
   const jobs = Array.from({ length: 4 }, () =>
     startFamily(masters, {
@@ -74,7 +76,7 @@ it.concurrent('a lone rabbit that the command leaves behind is not overlooked', 
   }
 });
 
-it.concurrent('finds processes that the command starts last, by way of others', async () => {
+withPerl('finds processes that the command starts last, by way of others', async () => {
   const masters = await sharedMasters();
   const leave = 'fork && exit; POSIX::setsid(); fork && exit';
   const late = `${leave}; exec {"sleep"} "$ENV{JOB}-late", "600"`;
@@ -88,7 +90,7 @@ it.concurrent('finds processes that the command starts last, by way of others', 
   }
 });
 
-it.concurrent.each([
+withPerl.each([
   ['says nothing', [], /^$/],
   [
     'says so with -v',
@@ -119,7 +121,7 @@ it.concurrent('a command that leaves nothing is not waited for', async () => {
   expect(endedAt - Number(result.stdout)).toBeLessThan(2_000);
 });
 
-it.concurrent('an enclosing run stops the inner job, and not the inner guard', async () => {
+withPerl('an enclosing run stops the inner job, and not the inner guard', async () => {
   const masters = await sharedMasters();
   const { execPath } = process;
   const program = nodeProgram('redlock-run');

@@ -3,6 +3,7 @@
 // family of children that do not want to end. Every test prints the margin that it measured.
 
 import { describe, expect, it } from 'vitest';
+import { hasPerl } from '../servers/perl.ts';
 import {
   type Job,
   measure,
@@ -136,24 +137,26 @@ async function betweenExtensions(job: Job): Promise<void> {
   await pass(200);
 }
 
-describe.concurrent('no process survives, and all are gone before the key is', () => {
-  it.each(scenarios)('$title', async ({ title, when, ends, says, isFrozen, withinMs }) => {
-    const harmsMasters = /masters|keys|value/.test(title);
-    const set = harmsMasters ? ownMasters() : sharedMasters();
-    const job = startFamily(await set);
-    sets.set(job, set);
-    await job.ready();
-    job.happens();
-    await when(job);
-    const outcome = await job
-      .outcome(isFrozen ? 'frozen' : 'ends')
-      .finally(() => harmsMasters && thawAll(set));
-    measure(title, outcome);
-    check(outcome, ends);
-    if (says) expect(outcome.stderr).toMatch(says);
-    expect(outcome.goneAfterMs).toBeLessThan(withinMs);
+describe
+  .skipIf(!hasPerl)
+  .concurrent('no process survives, and all are gone before the key is', () => {
+    it.each(scenarios)('$title', async ({ title, when, ends, says, isFrozen, withinMs }) => {
+      const harmsMasters = /masters|keys|value/.test(title);
+      const set = harmsMasters ? ownMasters() : sharedMasters();
+      const job = startFamily(await set);
+      sets.set(job, set);
+      await job.ready();
+      job.happens();
+      await when(job);
+      const outcome = await job
+        .outcome(isFrozen ? 'frozen' : 'ends')
+        .finally(() => harmsMasters && thawAll(set));
+      measure(title, outcome);
+      check(outcome, ends);
+      if (says) expect(outcome.stderr).toMatch(says);
+      expect(outcome.goneAfterMs).toBeLessThan(withinMs);
+    });
   });
-});
 
 async function thawAll(set: ReturnType<typeof ownMasters>): Promise<void> {
   thaw(await set);

@@ -4,12 +4,14 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { hasPerl } from '../servers/perl.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { linesOf, ownMasters, startFamily } from './rig.ts';
 
+const withPerl = it.skipIf(!hasPerl).concurrent;
 const stops = ['--ttl', '5s', '-k', '300ms', '--on-lost'];
 
-it.concurrent('runs once, with the name and the reason, without output on stdout', async () => {
+withPerl('runs once, with the name and the reason, without output on stdout', async () => {
   const masters = await ownMasters();
   const file = join(mkdtempSync(join(scratchFolder(), 'lost-')), 'lost');
   const script = `echo "$REDLOCK_NAME $REDLOCK_LOST" >> ${file}; echo said`;

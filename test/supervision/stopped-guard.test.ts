@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { hasPerl } from '../servers/perl.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { fixture, Succession } from './next-holder.ts';
@@ -17,7 +18,7 @@ const masters = await sharedMasters();
 const endedCount = 500;
 const chainCount = 4;
 
-it('SIGTERM of redlock-run', async () => {
+it.skipIf(!hasPerl)('SIGTERM of redlock-run', async () => {
   const beats = join(mkdtempSync(join(scratchFolder(), 'chain-')), 'beats');
   writeFileSync(beats, '\n');
   const chain = `perl "${fixture('chain.pl')}" ${beats} forks`;
