@@ -2,7 +2,6 @@
 // kernel gives to no program (a NUL, an argument of a mebibyte) is not tested.
 
 import { expect, test } from 'vitest';
-import { generous } from '../servers/patience.ts';
 import { interpreter, linesOf, node, obedient, program, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
@@ -17,6 +16,8 @@ const strange = [
   '$HOME',
   '`id`',
   '*',
+  '|',
+  '>x',
   'a\nb',
   '\t',
   '🔒',
@@ -40,7 +41,7 @@ const options = [
   '-k9',
 ];
 
-test('everything after -- reaches the command byte for byte', async () => {
+test('everything after -- reaches the command byte for byte, and no shell', async () => {
   const args = [...strange, ...options, 'x'.repeat(100_000)];
   const { code, stdout, stderr } = await run([
     '-n',
@@ -53,30 +54,8 @@ test('everything after -- reaches the command byte for byte', async () => {
   expect(JSON.parse(stdout)).toEqual(args);
 });
 
-test('without --, everything after the command reaches it; options before it do not', async () => {
-  const args = [...options, ...strange].filter((word) => word !== '--');
-  const { code, stdout, stderr } = await run([
-    '-n',
-    'name',
-    '--ttl',
-    '10s',
-    ...node('print-argv.js'),
-    ...args,
-  ]);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(JSON.parse(stdout)).toEqual(args);
-});
-
-test('no shell reads the command, unless -c asks for one', async () => {
-  const [plain, shell] = await Promise.all([
-    run(['a', '--', 'echo', '$REDLOCK_NAME', '|', 'wc']),
-    run(['b', '-c', 'echo "$REDLOCK_NAME" | tr a-z A-Z']),
-  ]);
-  expect([plain.stdout, shell.stdout]).toEqual(['$REDLOCK_NAME | wc\n', 'B\n']);
-});
-
 test('a name may hold spaces, quotes, line breaks, emoji and braces', async () => {
-  const names = [' a  b ', `"it's"`, 'a\nb', '🔒', '{a},{b}%20', '*', '\\', 'n'.repeat(4096)];
+  const names = [` a  "it's"\n🔒*\\ `, '{a},{b}%20', 'n'.repeat(4096)];
   const results = await Promise.all(
     names.map((name) => run(['-n', name, '--', ...node('print-env.js')])),
   );
@@ -94,25 +73,14 @@ test('a name may hold spaces, quotes, line breaks, emoji and braces', async () =
 test('the key is the prefix and the name, byte for byte', async () => {
   const name = 'a b\n🔒"';
   const jobs = [
-    start(['-n', name, '--', ...obedient()]),
     start(['-n', '--prefix', '', name, '--', ...obedient()]),
     start(['-n', '--prefix', 'p 🔑:', name, '--', ...obedient()]),
   ];
   for (const job of jobs) await job.says('stdout', /ready/);
   const keys = (await masters[0]?.keys())?.filter((key) => !/:(fence|history)$/.test(key)).sort();
-  expect(keys).toEqual([name, `p 🔑:${name}`, `redlock:${name}`].sort());
+  expect(keys).toEqual([name, `p 🔑:${name}`].sort());
   for (const job of jobs) job.signal('SIGTERM');
   await Promise.all(jobs.map((job) => job.result));
-});
-
-test.each([
-  ['4097 bytes', 'n'.repeat(4097)],
-  ['100 000 bytes', 'n'.repeat(100_000)],
-  ['no character', ''],
-])('a name of %s: refused in one short line', async (_title, name) => {
-  const { code, stderr } = await run(['-n', name, '--', 'true']);
-  expect(code).toBe(64);
-  expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: NAME: .{1,200}$/)]);
 });
 
 test('a name is quoted on one line of a message, whatever it holds', async () => {
@@ -136,11 +104,4 @@ test('the environment names the lock, and in a nested run the inner one', async 
     REDLOCK_TOKEN: expect.stringMatching(/^[\w-]{27}$/),
     REDLOCK_FENCE: expect.stringMatching(/^\d{16}$/),
   });
-});
-
-test('a nested run of the same name fails at once instead of waiting for itself', async () => {
-  const inner = [interpreter, program, 'same', '--', 'echo', 'never'];
-  const { code, stdout, elapsedMs } = await run(['same', '--', ...inner]);
-  expect([code, stdout]).toEqual([75, '']);
-  expect(elapsedMs).toBeLessThan(generous(5_000));
 });

@@ -167,6 +167,7 @@ describe('refuses', () => {
     [['', 'ls'], 'NAME: "": empty'],
     [['', '--', 'ls'], 'NAME: "": empty'],
     [['n'.repeat(4097), 'ls'], '4097 bytes long (at most 4096)'],
+    [['n'.repeat(100_000), '--', 'ls'], '100000 bytes long (at most 4096)'],
     [['🔒'.repeat(1025), '--', 'ls'], '4100 bytes long'],
     [['a', 'b', 'a', '--', 'ls'], 'NAME: "a": given twice'],
     [
