@@ -1,6 +1,7 @@
 // The exit status is an API: each row of its table is tested on the built program. The rows of a
-// test run side by side, each under a lock of its own; no row leaves a key behind. Of the mistakes
-// in a command line one of each kind is made here, and all of them in unit/config.
+// test run side by side, each under a lock of its own; no row leaves a key behind. Mistakes in a
+// command line or a configuration are for cli/configuration and unit/config, signals to it for
+// cli/signals.
 
 import { closeSync, copyFileSync, mkdtempSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +40,7 @@ async function expectStatuses(rows: readonly Row[]): Promise<CliResult[]> {
 }
 
 test("the command's own, unchanged", async () => {
-  const codes = [75, 143, 255];
+  const codes = [143, 255];
   const results = await expectStatuses(
     codes.map((code) => [code, [`own${code}`, '--', 'sh', '-c', `exit ${code}`]]),
   );
@@ -61,27 +62,9 @@ test('128 + n, when the command died of signal n', async () => {
   const dieOf = (signal: string) => [signal, '--', 'sh', '-c', `kill -${signal} $$`];
   await expectStatuses([
     [137, dieOf('KILL')],
-    ['SIGTERM', dieOf('TERM')],
-    ['SIGINT', dieOf('INT')],
     ['SIGHUP', dieOf('HUP')],
   ]);
 });
-
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '128 + n, when it was told to stop by %s',
-  async (signal) => {
-    const job = start(['told', '--', ...obedient(0)]);
-    await job.says('stdout', /ready/);
-    job.signal(signal);
-    expect(await job.result).toMatchObject({
-      signal,
-      code: null,
-      stdout: expect.stringMatching(/stopped by/),
-      stderr: '',
-    });
-    await untilNothingIsLeft(masters);
-  },
-);
 
 test('124, when --max-run was exceeded', async () => {
   // A shell has set its traps long before; a Node program may still be starting.
@@ -102,8 +85,11 @@ test('126 and 127, when the command cannot be executed or is not there', async (
     [127, ['b', '--', 'there-is-no-such-program']],
     [127, ['c', '--', fixture('bad-interpreter.sh')]],
   ]);
-  for (const { stderr } of results)
-    expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: command/)]);
+  for (const { stdout, stderr } of results)
+    expect([stdout, linesOf(stderr)]).toEqual([
+      '',
+      [expect.stringMatching(/^redlock-run: command/)],
+    ]);
 });
 
 test('a script without an interpreter: as execvp does; refused by the executable', async () => {
@@ -118,7 +104,6 @@ test('64, for a wrong command line', async () => {
   const results = await expectStatuses([
     [64, []],
     [64, ['--unknown', 'name', '--', 'true']],
-    [64, ['--ttl', '10s', '-k', '9s', 'name', '--', 'true']],
   ]);
   for (const { stderr } of results)
     expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: .+ \(.+\)$/)]);
@@ -132,12 +117,11 @@ test('69, when too few masters answer, whatever the answers are', async () => {
   await takeBy('them', [first], 'busy-there');
   const env = { REDLOCK_MASTERS: [first.url, ...absent].join(','), REDLOCK_GIVE_UP_AFTER: '300ms' };
   const results = await Promise.all([
-    run(['-n', 'free-there', '--', 'true'], { env }),
     run(['-n', 'busy-there', '--', 'true'], { env }),
-    run(['-w', '200ms', 'busy-there', '--', 'true'], { env }),
+    run(['-w', '200ms', 'free-there', '--', 'true'], { env }),
     run(['busy-there', '--', 'true'], { env }),
   ]);
-  expect(results.map(({ code }) => code)).toEqual([69, 69, 69, 69]);
+  expect(results.map(({ code }) => code)).toEqual([69, 69, 69]);
   for (const { stderr } of results)
     expect(stderr).toMatch(/^redlock-run: no quorum: .*connection refused.*\n$/);
   expect((await first.keys()).filter((key) => !/:(fence|history)$/.test(key))).toEqual([
@@ -156,12 +140,10 @@ test('75, or the code of -E, when it is held by someone else for all of the wait
   await takeBy('them', masters, 'held');
   const results = await Promise.all([
     run(['-n', 'held', '--', 'true']),
-    run(['-w', '300ms', 'held', '--', 'true']),
-    run(['-w', '0', 'held', '--', 'true']),
     run(['-n', '-E', '0', 'held', '--', 'true']),
-    run(['-n', '-E', '9', 'held', '--', 'true']),
+    run(['-w', '300ms', '-E', '9', 'held', '--', 'true']),
   ]);
-  expect(results.map(({ code }) => code)).toEqual([75, 75, 75, 0, 9]);
+  expect(results.map(({ code }) => code)).toEqual([75, 0, 9]);
   expect(await Promise.all(masters.map((master) => master.get('redlock:held')))).toEqual([
     'them',
     'them',
@@ -173,8 +155,6 @@ test('78, when the configuration cannot be used', async () => {
   const [first] = masters;
   const results = await expectStatuses([
     [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: undefined } }],
-    [78, ['name', '--', 'true'], { env: { REDLOCK_TTL: 'soon' } }],
-    [78, ['--config', 'nowhere', 'name', '--', 'true']],
     [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: `${first?.url},${first?.url}` } }],
   ]);
   for (const { stderr } of results)
