@@ -45,19 +45,21 @@ test.skipIf(!hasLimits)(
     const runAt = (limit: number) =>
       shell(`setsid -w prlimit --nofile=${limit}:${limit} "$0" "$1" a${limit} -- true`);
     let first = 10;
-    while (!runAt(first).stderr.startsWith('redlock-run: ')) first += 1;
+    let result = runAt(first);
+    for (; !result.stderr.startsWith('redlock-run: '); result = runAt(first)) first += 1;
     const tooFew = {
       status: 69,
       stdout: '',
       stderr: 'redlock-run: open files: too few are allowed (raise the limit: ulimit -n)\n',
     };
     const quiet = { status: 0, stdout: '', stderr: '' };
-    for (let limit = first; limit < first + 20; limit += 1) {
-      const result = runAt(limit);
-      expect([limit, result]).toEqual([limit, result.status === 0 ? quiet : tooFew]);
+    // Each limit below the first that is enough, and three from there.
+    for (let limit = first, enough = 0; enough < 3; limit += 1) {
+      if (limit > first) result = runAt(limit);
+      if (result.status === 0) enough += 1;
+      expect([limit, result]).toEqual([limit, enough > 0 ? quiet : tooFew]);
       expect([limit, await countOf(masters, `a${limit}`)]).toEqual([limit, 0]);
     }
-    expect(runAt(first + 20)).toEqual(quiet);
   },
 );
 
@@ -96,12 +98,11 @@ test.runIf(process.platform === 'linux' && !isStandalone)(
   'a working directory that has been removed',
   () => {
     const within = (line: string) => shell(`mkdir gone; cd gone; rmdir ../gone; ${line}`);
-    expect(within('"$0" "$1" a -- readlink /proc/self/cwd')).toMatchObject({
-      status: 0,
+    expect(within('"$0" "$1" a -- readlink /proc/self/cwd /no/such/link')).toEqual({
+      status: 1,
       stdout: expect.stringMatching(/gone \(deleted\)\n$/),
       stderr: '',
     });
-    expect(within('"$0" "$1" a -- false')).toEqual({ status: 1, stdout: '', stderr: '' });
     expect(
       within(
         `printf '#!/no/shell' > "$HOME/odd"; chmod +x "$HOME/odd"; "$0" "$1" a -- "$HOME/odd"`,
@@ -159,7 +160,6 @@ test.runIf(process.platform === 'linux')(
         new RegExp(`: argument ${argument}: "[^"]*\ufffd[^"]*": not UTF-8, [^\n]* \\([^\n]*\\)\n$`),
       ),
     });
-    expect(shell(`"$0" "$1" $'a\\xff' -- echo ran`)).toEqual(refused(1));
     expect(shell(`"$0" "$1" a -- echo $'b\\xff'`)).toEqual(refused(4));
     expect(shell(`"$0" "$2" status $'a\\xff'`)).toEqual(refused(2));
     expect(shell(`"$0" "$1" $'\ufffd' -- echo '\ufffd' ''`)).toEqual({
