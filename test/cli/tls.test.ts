@@ -42,13 +42,8 @@ const client = (key: string) => [
 ];
 
 test('a server certificate by caFile and a client certificate are accepted', async () => {
-  const scenes = [
-    {},
-    ...(['TLSv1.2', 'TLSv1.3'] as const).map((asksIn) => ({ asksIn, tls: client('client.key') })),
-  ];
-  for (const scene of scenes) {
-    expect(await runOver(scene)).toMatchObject({ code: 0, stderr: '' });
-  }
+  const scene = { asksIn: 'TLSv1.2', tls: client('client.key') } as const;
+  expect(await runOver(scene)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('certificates by variables are used for masters of a list, and checked', async () => {
@@ -75,30 +70,12 @@ test('certificates by variables are used for masters of a list, and checked', as
 });
 
 test.each<[string, Scene, RegExp]>([
-  [
-    'an authority that is not trusted',
-    { tls: [] },
-    /certificate is not trusted: .*\(set tls\.caFile/,
-  ],
-  ['another authority', { tls: [`caFile: ${pemFile('other.pem')}`] }, /certificate is not trusted/],
-  [
-    'another name',
-    { tls: ['servername: elsewhere', `caFile: ${pemFile('ca.pem')}`] },
-    /certificate is not trusted: .*elsewhere/,
-  ],
   ['no client certificate', { asksIn: 'TLSv1.2' }, /TLS is refused: .*\(set tls\.certFile/],
   [
     'no client certificate, which TLS 1.3 reports late',
     { asksIn: 'TLSv1.3' },
     /TLS is refused: .*\(set tls\.certFile/,
   ],
-  [
-    'an empty caFile',
-    { tls: ['caFile: /dev/null'] },
-    /tls\.caFile: "\/dev\/null": holds no certificate/,
-  ],
-  ['a key as caFile', { tls: [`caFile: ${pemFile('server.key')}`] }, /holds no certificate/],
-  ['the wrong key', { tls: client('server.key') }, /tls\.keyFile: .*does not belong to certFile/],
 ])('%s: 78 at once, one line', async (_, scene, why) => {
   const { code, stderr, elapsedMs } = await runOver(scene);
   expect([code, stderr]).toEqual([78, expect.stringMatching(why)]);
@@ -111,7 +88,7 @@ test('no variable of Node turns verification off; the command gets it', async ()
   const refused = await runOver({ tls: [], options: { env: variables } });
   expect(refused).toMatchObject({
     code: 78,
-    stderr: expect.stringMatching(/^redlock-run: .*not trusted.*\n$/),
+    stderr: expect.stringMatching(/^redlock-run: .*not trusted: .*\(set tls\.caFile.*\n$/),
   });
   const args = ['name', '--', 'printenv', 'NODE_TLS_REJECT_UNAUTHORIZED'];
   expect(await runOver({ options: { env: variables } }, args)).toMatchObject({
@@ -120,10 +97,10 @@ test('no variable of Node turns verification off; the command gets it', async ()
     stderr: '',
   });
   const extra = await runOver({
-    tls: ['caFile: /dev/null'],
+    tls: [`caFile: ${pemFile('other.pem')}`],
     options: { env: { NODE_EXTRA_CA_CERTS: pemFile('ca.pem') } },
   });
-  expect(extra.code).toBe(78);
+  expect(extra).toMatchObject({ code: 78, stderr: expect.stringContaining('is not trusted') });
 });
 
 test('a database that does not exist: 78, with advice', async () => {
@@ -135,18 +112,19 @@ test('a database that does not exist: 78, with advice', async () => {
   ]);
 });
 
-test.each([
-  ['redis', 'speaks TLS (write rediss://)', Buffer.from('15030100020246', 'hex')],
-  ['rediss', 'does not speak TLS (write redis://)', '-ERR what?\r\n'],
-])('%s:// to a port that %s: 78', async (scheme, why, answer) => {
+test('redis:// to a port that speaks TLS: 78', async () => {
+  const alert = Buffer.from('15030100020246', 'hex');
   const server = createServer((socket) =>
-    socket.on('error', () => {}).on('data', () => socket.write(answer)),
+    socket.on('error', () => {}).on('data', () => socket.write(alert)),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { code, stderr } = await run(['--master', url, 'name', '--', 'true']);
-  expect([code, stderr]).toEqual([78, expect.stringContaining(`${url}: ${why}\n`)]);
+  expect([code, stderr]).toEqual([
+    78,
+    expect.stringContaining(`${url}: speaks TLS (write rediss://)\n`),
+  ]);
 });
 
 test('rediss:// to real servers without TLS: 78 with the reason, also with -n', async () => {
