@@ -34,11 +34,16 @@ export async function install({ tarball }: Packed, { hasOptional = true } = {}):
   const folder = mkdtempSync(join(scratchFolder(), 'installed-'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
   await npm(folder, 'install', '--offline', '--omit=optional', tarball);
-  const modules = (name: string) => join('node_modules', name);
-  for (const name of hasOptional ? [modules('koffi'), modules('@koromix')] : []) {
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  }
-  return folder;
+  return hasOptional ? withOptional(folder) : folder;
+}
+
+/** A copy of such a folder in which the optional package is installed too. */
+export function withOptional(folder: string): string {
+  const copy = mkdtempSync(join(scratchFolder(), 'installed-'));
+  cpSync(folder, copy, { recursive: true, verbatimSymlinks: true });
+  for (const name of ['koffi', '@koromix'].map((one) => join('node_modules', one)))
+    cpSync(join(root, name), join(copy, name), { recursive: true });
+  return copy;
 }
 
 /** Runs npm; if npm runs the tests, the same npm. */
