@@ -1,11 +1,14 @@
-// The promise as the next holder of a lock sees it: a first run, and a second one that waits for
-// the same lock and, when it has it, searches for the processes of the first command. It searches
-// once, so that it works on a crowded machine too.
+// The promise as the next holder of a lock sees it: a first run, and the library in this process,
+// which waits for the same lock and, when it has it, searches for the processes of the command. It
+// searches once, so that it works on a crowded machine too.
 
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
+import { Redlock } from '../../src/index.ts';
 import type { TestMaster } from '../servers/master.ts';
 import { eventually } from '../servers/processes.ts';
 import { type CliResult, CliRun, type RunOptions } from '../servers/run-cli.ts';
@@ -16,7 +19,7 @@ export interface SuccessionOptions extends RunOptions {
   readonly flags?: readonly string[];
   /** The name of the lock; default: a new one. */
   readonly name?: string;
-  /** The command of the next holder; default: lists the processes with the mark. */
+  /** What the next holder starts; default: lists the processes with the mark. */
   readonly looks?: readonly string[];
 }
 
@@ -26,10 +29,10 @@ export class Succession {
   readonly guards = new Set<number>();
   readonly first: CliRun;
   readonly #mark: string;
-  readonly #environment: Record<string, string>;
   readonly #looks: readonly string[];
   readonly #masters: readonly TestMaster[];
-  #next: CliRun | null = null;
+  readonly #redlock: Redlock;
+  #seen: Promise<string> | null = null;
 
   /** Every process of the command shows this mark in its command line. */
   constructor(
@@ -42,43 +45,41 @@ export class Succession {
     this.#mark = `of-${this.name}`;
     this.#masters = masters;
     this.#looks = looks ?? ['sh', '-c', lists(this.#mark)];
-    this.#environment = {
-      REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
-      REDLOCK_RESTART_GRACE: '0',
-    };
+    const urls = masters.map(({ url }) => url);
+    this.#redlock = new Redlock(urls, { restartGraceMs: 0 });
     const args = [...flags, this.name, '--', ...command(this.#mark)];
-    const environment = { ...this.#environment, ...env };
+    const environment = { REDLOCK_MASTERS: urls.join(','), REDLOCK_RESTART_GRACE: '0', ...env };
     this.first = new CliRun(args, { timeoutMs: 40_000, ...others, env: environment });
     started.add(this);
   }
 
-  /** Resolves when the command has said "ready" and the second run waits for the lock. */
+  /** Resolves when the command has said "ready" and the next holder waits for the lock. */
   async begun(): Promise<this> {
     await this.first.says('stdout', /ready/, 30_000);
     return this.awaited();
   }
 
-  /** Resolves when the second run waits for the lock, which the first one holds. */
+  /** Resolves when the next holder waits for the lock, which the first run holds. */
   async awaited(): Promise<this> {
-    const args = ['-w', '60s', this.name, '--', ...this.#looks];
-    this.#next = new CliRun(args, { env: this.#environment, timeoutMs: 70_000 });
+    const [file = '', ...args] = this.#looks;
+    const look = async () => (await promisify(execFile)(file, args)).stdout;
+    this.#seen = this.#redlock.using(this.name, 30_000, { waitMs: 60_000 }, look);
+    this.#seen.catch(() => {}); // A failure counts where the test awaits it.
     await this.isQueued();
     return this;
   }
 
-  /** Resolves when a run waits for the lock. */
+  /** Resolves when a client waits for the lock. */
   async isQueued(): Promise<void> {
     const queue = `{redlock:${this.name}}:queue`;
     const counts = () => Promise.all(this.#masters.map((master) => master.command('zcard', queue)));
     await eventually('it is in the queue', async () => (await counts()).some(Number), 30_000);
   }
 
-  /** The output of the next holder's command, which started when the lock was free. */
+  /** The output of what the next holder started when it had the lock. */
   async nextSees(): Promise<string> {
-    if (this.#next === null) throw new Error('no second run waits: await begun() first');
-    const { code, stdout, stderr } = await this.#next.result;
-    if (code !== 0) throw new Error(`the next holder ended with ${code}: ${stderr}`);
-    return stdout;
+    if (this.#seen === null) throw new Error('nobody waits: await begun() first');
+    return this.#seen;
   }
 
   /** The guard of the first run, once there is one. */
@@ -108,10 +109,9 @@ export class Succession {
   async cleanUp(): Promise<void> {
     const guards = [...this.guards].filter((pid) => statOf(pid)?.command === 'redlock-guard');
     for (const pid of [...guards, ...this.left()]) endForGood(pid);
-    for (const run of [this.first, this.#next]) {
-      run?.killAll();
-      await run?.result.catch(() => {});
-    }
+    this.first.killAll();
+    await this.first.result.catch(() => {});
+    await this.#redlock.close();
     for (const pid of this.left()) endForGood(pid);
   }
 }
