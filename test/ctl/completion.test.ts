@@ -22,14 +22,19 @@ beforeEach(async () => {
   for (const name of ['deploy:eu', 'deploy:us', 'a b']) await takeBy('them', masters, name);
 });
 
-/** Runs a script of a shell in which redlockctl is a command. */
-function shell(file: string, script: string): string[] {
+/**
+ * Runs a script of a shell in which redlockctl is a command, in a folder where `./.completion` is
+ * what it prints for this shell.
+ */
+async function shell(file: string, script: string): Promise<string[]> {
   const folder = mkdtempSync(join(scratchFolder(), 'shell-'));
   writeFileSync(
     join(folder, 'redlockctl'),
     `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
   );
   chmodSync(join(folder, 'redlockctl'), 0o755);
+  const { stdout } = await ctl(masters, ['completion', file]);
+  writeFileSync(join(folder, '.completion'), stdout);
   const env = {
     PATH: `${folder}:${process.env.PATH}`,
     HOME: folder,
@@ -51,7 +56,7 @@ const bash = (line: string) => {
     `COMP_LINE=${typed}; COMP_POINT=\${#COMP_LINE}; _redlock_complete`,
     `printf '%s\\n' "\${COMPREPLY[@]}"`,
   ].join('; ');
-  return shell('bash', `set -u; source <(redlockctl completion bash); ${asking}; ls`);
+  return shell('bash', `set -u; source ./.completion; ${asking}; ls`);
 };
 
 const asksFor = (file: string) => spawnSync(file, ['--version']).status !== 0;
@@ -66,8 +71,8 @@ test.skipIf(asksFor('bash')).each([
   ['redlockctl nonsense', []],
   ['redlockctl --master unix:///nowhere status ', []],
   ['redlockctl status $(touch typed) ', ['a\\ b', 'deploy:eu', 'deploy:us']],
-])('bash: %s', (line, args) => {
-  expect(bash(line).filter((word) => word !== 'redlockctl')).toEqual(args);
+])('bash: %s', async (line, args) => {
+  expect((await bash(line)).filter((word) => word !== 'redlockctl')).toEqual(args);
 });
 
 // The same in fish, which is asked for the candidates, and in zsh, in which they are typed: the
@@ -86,16 +91,16 @@ const lines: readonly (readonly [line: string, words: readonly string[], after: 
   ['redlock-run --config redlockc', ['redlockctl'], 'redlock-run --config redlockctl'],
 ];
 
-test.skipIf(asksFor('fish')).each(lines)('fish: %s', (line, words) => {
-  const found = shell('fish', `redlockctl completion fish | source; complete -C "${line}"`);
+test.skipIf(asksFor('fish')).each(lines)('fish: %s', async (line, words) => {
+  const found = await shell('fish', `source ./.completion; complete -C "${line}"`);
   expect(found.map((one) => one.split('\t')[0]).sort()).toEqual([...words].sort());
 });
 
-test.skipIf(asksFor('zsh')).each(lines)('zsh: %s', (line, _, after) => {
+test.skipIf(asksFor('zsh')).each(lines)('zsh: %s', async (line, _, after) => {
   // zpty is a terminal; the widget prints the line when completion is over.
   const setUp = [
     'unsetopt beep list_beep; autoload -Uz compinit; compinit -u -D',
-    'source <(redlockctl completion zsh)',
+    'source ./.completion',
     'show() { zle complete-word; print -r -- "<$BUFFER>" >new; mv new line; }',
     "zle -N show; bindkey '^I' show; touch ready",
   ];
@@ -106,9 +111,8 @@ test.skipIf(asksFor('zsh')).each(lines)('zsh: %s', (line, _, after) => {
     'wait_for ready',
     `zpty -w -n shell '${line}'$'\\t'; wait_for line; zpty -d shell; cat line`,
   ];
-  expect(shell('zsh', script.join('\n')).map((one) => one.replace(/ >$/, '>'))).toEqual([
-    `<${after}>`,
-  ]);
+  const typed = await shell('zsh', script.join('\n'));
+  expect(typed.map((one) => one.replace(/ >$/, '>'))).toEqual([`<${after}>`]);
 });
 
 test('no name with a leading dash or with control characters is offered', async () => {
@@ -166,14 +170,14 @@ test('an unknown shell is a usage error; candidates never fail', async () => {
   });
 });
 
-test.skipIf(asksFor('bash'))('bash offers commands for COMMAND, and files only for files', () => {
+test.skipIf(asksFor('bash'))('bash offers commands, and files only for files', async () => {
   // One of the words is what `ls` prints of the folder.
   for (const line of ['redlock-run job -- redlockc', 'redlock-run -n job redlockc']) {
-    const [file, ...commands] = bash(line);
+    const [file, ...commands] = await bash(line);
     expect(file).toBe('redlockctl');
     // Others may be on the PATH of this machine.
     expect([...new Set(commands)]).toEqual(['redlockctl']);
   }
-  expect(bash('redlock-run --config redlockc')).toEqual(['redlockctl', 'redlockctl']);
-  expect(bash('redlockctl redlockc')).toEqual(['redlockctl']);
+  expect(await bash('redlock-run --config redlockc')).toEqual(['redlockctl', 'redlockctl']);
+  expect(await bash('redlockctl redlockc')).toEqual(['redlockctl']);
 });
