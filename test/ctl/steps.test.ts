@@ -7,7 +7,6 @@ import { environmentFor, locksOn, takeBy } from '../cli/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { interpreter, pathOf, runCli, startCli } from '../servers/run-cli.ts';
-import { shellLine } from '../servers/shell.ts';
 import { ctl, startCtl } from './rig.ts';
 
 let masters: TestMaster[] = [];
@@ -181,34 +180,33 @@ test('what is refused is told what would help, as by redlock-run', async () => {
 });
 
 describe('inside of two runs', () => {
-  const ctlLine = (...words: string[]) => shellLine(interpreter, pathOf('redlockctl'), ...words);
-  const within = (script: string) => {
+  test('check finds the run that holds the name, and no verb waits for itself', async () => {
+    const script = 'env; echo ready; read -r line';
     const inner = [interpreter, pathOf('redlock-run'), 'inner', '-c', script];
-    return runCli(['outer', 'other', '--', ...inner], { env: environmentFor(masters) });
-  };
-
-  test('check asks for the lock of the run that holds the name', async () => {
-    const asked = ['outer', 'other', 'inner'].map((name) => ctlLine('check', name)).join(' && ');
-    const { code, stdout } = await within(asked);
-    expect([code, stdout.match(/^held: "\w+"/gm)]).toEqual([
-      0,
-      ['held: "outer"', 'held: "other"', 'held: "inner"'],
-    ]);
-    const unknown = await within(ctlLine('check', 'typo'));
-    expect(unknown).toMatchObject({ code: 64, stderr: expect.stringContaining('"typo": no run') });
-  });
-
-  test.each(['acquire', 'acquire --shared', 'hold', 'hold --background', 'wait'])(
-    '%s does not wait for itself',
-    async (verb) => {
-      const { code, stderr, stdout } = await within(ctlLine(...verb.split(' '), 'outer'));
-      expect([code, stdout, stderr]).toEqual([
+    const outside = { env: environmentFor(masters), stdin: 'pipe' } as const;
+    const runs = startCli(['outer', 'other', '--', ...inner], outside);
+    await runs.says('stdout', /^ready$/m);
+    const told = [...runs.stdout.matchAll(/^(REDLOCK_(?:NAME|TOKEN|HELD)\w*)=(.*)$/gm)];
+    const env = Object.fromEntries(told.map(([, name, value]) => [name, value]));
+    const inside = (...args: string[]) => ctl(masters, args, { env });
+    for (const name of ['outer', 'other', 'inner']) {
+      const stdout = expect.stringContaining(`held: "${name}"`);
+      expect(await inside('check', name)).toMatchObject({ code: 0, stdout });
+    }
+    const stderr = expect.stringContaining('"typo": no run');
+    expect(await inside('check', 'typo')).toMatchObject({ code: 64, stderr });
+    for (const verb of ['acquire', 'acquire --shared', 'hold', 'hold --background', 'wait']) {
+      const { code, stdout, stderr } = await inside(...verb.split(' '), 'outer');
+      expect([verb, code, stdout, stderr]).toEqual([
+        verb,
         75,
         '',
         expect.stringContaining('busy: "outer": held by an enclosing run, which cannot end'),
       ]);
-    },
-  );
+    }
+    runs.child.stdin?.end('\n');
+    expect(await runs.result).toMatchObject({ code: 0 });
+  });
 
   test('what a run holds no more is waited for', async () => {
     const stale = { ...environmentFor(masters), REDLOCK_HELD: 'deploy' };
