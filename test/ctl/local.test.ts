@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive } from '../servers/processes.ts';
 import { type CliResult, startCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
+import { ctl as call, startedCtl } from './rig.ts';
 
 let folder: string;
 const servers: number[] = [];
@@ -18,12 +19,13 @@ afterEach(() => {
   for (const pid of servers.splice(0)) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
 });
 
-async function ctl(...args: string[]): Promise<CliResult> {
-  const env = { REDLOCK_LOCAL_DIRECTORY: folder, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
-  const result = await startCli(args, {
-    program: 'redlockctl',
-    env: { HOME: process.env.HOME, ...env },
-  }).result;
+const ctl = (...args: string[]) => answerBy(call, args);
+
+async function answerBy(asked: typeof call, args: readonly string[]): Promise<CliResult> {
+  const { HOME, XDG_CACHE_HOME } = process.env;
+  const usual = { REDLOCK_MASTERS: undefined, REDLOCK_RESTART_GRACE: undefined };
+  const env = { ...usual, HOME, XDG_CACHE_HOME, REDLOCK_LOCAL_DIRECTORY: folder };
+  const result = await asked([], args, { env });
   servers.push(...pids());
   return result;
 }
@@ -43,7 +45,8 @@ const states = ({ stdout }: CliResult) =>
 test('stopped, started, started again without harm, stopped', async () => {
   expect((await ctl('local', 'status')).code).toBe(69);
   expect(states(await ctl('local', 'status', '--json'))).toEqual(['stopped', 'stopped', 'stopped']);
-  const started = await ctl('local', 'start', '--json');
+  // By a program of its own, which they outlive.
+  const started = await answerBy(startedCtl, ['local', 'start', '--json']);
   expect(started.code).toBe(0);
   expect(states(started)).toEqual(['running', 'running', 'running']);
   const first = pids();
