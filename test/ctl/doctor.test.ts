@@ -13,7 +13,13 @@ import { type Answer, answerOf, ctl } from './rig.ts';
 
 const { masters } = useMasters(3);
 
-const said = ({ json }: Answer, check: string, url: string | null = null) => {
+/** Asks as JSON alone: each doctor starts a guard, to see whether it can. */
+async function jsonOf(masters: readonly TestMaster[], env = {}): Promise<Pick<Answer, 'json'>> {
+  const { stdout } = await ctl(masters, ['doctor', '--json'], { env });
+  return { json: JSON.parse(stdout) };
+}
+
+const said = ({ json }: Pick<Answer, 'json'>, check: string, url: string | null = null) => {
   const findings = json.findings.filter(
     (finding: { check: string; master: string | null }) =>
       finding.check === check && finding.master === url,
@@ -26,7 +32,7 @@ const said = ({ json }: Answer, check: string, url: string | null = null) => {
 test('a server that refuses every client: its own words, and what to do', async () => {
   const [full] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
   await full.command('config', 'set', 'maxclients', 1);
-  const { json } = await answerOf([full], ['doctor']);
+  const { json } = await jsonOf([full]);
   const finding = json.findings.find(({ check }: { check: string }) => check === 'reachable');
   expect(finding).toMatchObject({
     message: 'ERR max number of clients reached',
@@ -135,7 +141,7 @@ test('missing rights are named, one or all of them, and nothing is left', async 
       .sort()
       .map((command) => command.toUpperCase())
       .join(', ');
-    expect(said(await answerOf([master], ['doctor']), 'rights', master.url)).toBe(
+    expect(said(await jsonOf([master]), 'rights', master.url)).toBe(
       `error: no lock can be kept: no right to ${expected}`,
     );
     await master.command('acl', 'setuser', 'default', '+@all');
@@ -145,7 +151,7 @@ test('missing rights are named, one or all of them, and nothing is left', async 
 
 test('under the older protocol it needs only the rights of that protocol', async () => {
   const env = { REDLOCK_PROTOCOL: 'setnx' };
-  const rights = async (missing: string[], options = {}) => {
+  const rights = async (missing: string[], env = {}) => {
     const user = [
       'default',
       'on',
@@ -156,7 +162,7 @@ test('under the older protocol it needs only the rights of that protocol', async
       ...missing.map((command) => `-${command}`),
     ];
     const [master] = (await startMasters(1, { config: { user } })) as [TestMaster];
-    const answer = said(await answerOf([master], ['doctor'], options), 'rights', master.url);
+    const answer = said(await jsonOf([master], env), 'rights', master.url);
     const stats = String(await master.command('info', 'commandstats'));
     await master.command('acl', 'setuser', 'default', '+@all');
     await expect.poll(() => master.keys()).toEqual([]);
@@ -164,8 +170,8 @@ test('under the older protocol it needs only the rights of that protocol', async
   };
   const answers = await Promise.all([
     rights(['zadd']),
-    rights(['zadd', 'zrange', 'zrem', 'subscribe'], { env }),
-    rights(['zadd', 'pttl'], { env }),
+    rights(['zadd', 'zrange', 'zrem', 'subscribe'], env),
+    rights(['zadd', 'pttl'], env),
   ]);
   expect(answers).toEqual([
     { answer: 'error: no lock can be kept: no right to ZADD', hasQueue: true },
@@ -178,14 +184,12 @@ test('the command that it suggests fixes the fault', async () => {
   const [evicting] = (await startMasters(1, {
     config: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' },
   })) as [TestMaster];
-  const { json } = await answerOf([evicting], ['doctor']);
+  const { json } = await jsonOf([evicting]);
   const { fix } = json.findings.find(({ check }: { check: string }) => check === 'eviction');
   const [, args = ''] = / (CONFIG SET .*)$/.exec(fix) ?? [];
   const [command = '', ...others] = args.split(' ');
   await evicting.command(command, ...others);
-  expect(said(await answerOf([evicting], ['doctor']), 'eviction', evicting.url)).toBe(
-    'ok: never evicts',
-  );
+  expect(said(await jsonOf([evicting]), 'eviction', evicting.url)).toBe('ok: never evicts');
 });
 
 test('without errors it exits 0, and 1 under --strict where there are warnings', async () => {
