@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rulesOf } from '../../src/redis/rights.ts';
 import { interpreter, program, type TestMaster, takeBy, useMasters } from '../cli/rig.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
-import { ctl, hold, startCtl } from './rig.ts';
+import { ctl, hold } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 let lines: string[];
@@ -179,7 +179,7 @@ test.each(['zrange', 'scan', 'type'])(
     for (const master of masters)
       await master.command('acl', 'setuser', 'redlockctl', `-${command}`);
     await takeBy('them', masters, 'job');
-    const { code, stderr, stdout } = await startCtl(masters, ['list'], as('redlockctl')).result;
+    const { code, stderr, stdout } = await ctl(masters, ['list'], as('redlockctl'));
     for (const master of masters)
       await master.command('acl', 'setuser', 'redlockctl', `+${command}`);
     const denied = /can't run this command|has no permissions/;
