@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { takeBy } from '../cli/rig.ts';
 import { eventually, isFrozen } from '../servers/processes.ts';
 import { pass, sharedMasters } from './rig.ts';
 import { obstacle, Terminal } from './terminal.ts';
@@ -69,8 +70,7 @@ describe.skipIf(obstacle !== null).concurrent('keys at a terminal', () => {
 
   it('Ctrl-C while it waits ends it at once', async () => {
     const terminal = await openTerminal();
-    await terminal.type('rl $JOB -- sh -c "echo ready; exec sleep 100" &');
-    await terminal.shows(/ready$/m);
+    await takeBy('them', await sharedMasters(), terminal.mark);
     await terminal.type('rl $JOB -- true');
     await terminal.shows(/held by/);
     await terminal.press('C-c');

@@ -5,9 +5,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { renderValue } from '../../src/lock/value.ts';
+import { takeBy } from '../cli/rig.ts';
 import { eventually } from '../servers/processes.ts';
 import { survivorsOf } from '../servers/survivors.ts';
-import { pass, sharedMasters, startJob } from './rig.ts';
+import { pass, sharedMasters } from './rig.ts';
 import { obstacle, Terminal } from './terminal.ts';
 
 if (obstacle !== null) process.stderr.write(`  SKIPPED: jobs at a terminal: ${obstacle}\n`);
@@ -121,9 +123,9 @@ describe.skipIf(obstacle !== null)('a wait at a terminal', () => {
   async function openWaiting(columns = 250, environment = ''): Promise<Terminal> {
     const terminal = await Terminal.open(await sharedMasters(), columns);
     terminals.push(terminal);
-    const command = ['sh', '-c', 'echo ready; sleep 60'];
-    const options = { name: terminal.mark, flags: [], timeoutMs: 90_000 };
-    await startJob(await sharedMasters(), command, options).ready();
+    const record = { host: 'web1', pid: 4711, user: 'ops', label: 'deploy.sh' };
+    const holder = renderValue('theirs', { ...record, since: new Date().toISOString() });
+    await takeBy(holder, await sharedMasters(), terminal.mark, 90_000);
     await terminal.type(`clear; ${environment} rl -w 1h $JOB -- echo ran`);
     return terminal;
   }
