@@ -5,7 +5,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TestMaster } from '../servers/master.ts';
 import { startMasters } from '../servers/masters.ts';
 import { isAlive } from '../servers/processes.ts';
 import { readableProgram } from '../servers/readable-copy.ts';
@@ -20,13 +21,16 @@ const become = join(folder, 'become-root');
 const obstacle = findObstacle();
 if (obstacle !== null) process.stderr.write(`  SKIPPED: a daemon of another user: ${obstacle}\n`);
 
+let masters: TestMaster[] = [];
+beforeAll(async () => {
+  if (obstacle === null) masters = await startMasters(3, { transport: 'tcp' });
+});
 const daemons: number[] = [];
 afterAll(() => {
   for (const pid of daemons.filter(isAlive)) process.kill(pid, 'SIGKILL');
 });
 
 it.skipIf(obstacle !== null)('is seen before the lock is released', async () => {
-  const masters = await startMasters(3, { transport: 'tcp' });
   const daemon = `'echo "pid $$"; exec sleep 120 >/dev/null 2>&1'`;
   const script = `${become} ${asRoot.join(' ')} setsid -f sh -c ${daemon}; sleep 1; exit 5`;
   const run = new Succession(masters, (mark) => ['sh', '-c', script, mark], {
@@ -44,7 +48,6 @@ it.skipIf(obstacle !== null)('is seen before the lock is released', async () => 
 });
 
 it.skipIf(obstacle !== null)('its descendants of this user are stopped all the same', async () => {
-  const masters = await startMasters(3, { transport: 'tcp' });
   const drop = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
   const sleeper = 'exec sleep 120 >/dev/null 2>&1';
   const ours = `setsid ${drop} sh -c 'trap "" TERM; echo "ours $$"; ${sleeper}' &`;

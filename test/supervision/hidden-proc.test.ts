@@ -2,7 +2,8 @@
 // of the guard, is stopped, and keeps the lock until then. Needs root, for the mount.
 
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { TestMaster } from '../servers/master.ts';
 import { startMasters } from '../servers/masters.ts';
 import { readableFixture, readableProgram } from '../servers/readable-copy.ts';
 import { interpreter } from '../servers/run-cli.ts';
@@ -17,11 +18,15 @@ const hiding = (how: number) => {
 const obstacle = findObstacle();
 if (obstacle !== null) process.stderr.write(`  SKIPPED: a /proc that hides: ${obstacle}\n`);
 
+let masters: TestMaster[] = [];
+beforeAll(async () => {
+  if (obstacle === null) masters = await startMasters(3, { transport: 'tcp' });
+});
+
 describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
   it.concurrent.each([1, 2])(
     'hidepid=%d: what leaves and hides is ended before the lock is free',
     async (how) => {
-      const masters = await startMasters(3, { transport: 'tcp' });
       const command = (mark: string) => ['sh', '-c', leaves, mark, mark, 'undumpable'];
       const run = new Succession(masters, command, {
         flags: ['--ttl', '60s', '-k', '1s'],

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { hasPerl } from '../servers/perl.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { linesOf, ownMasters, startFamily } from './rig.ts';
+import { linesOf, sharedMasters, startFamily } from './rig.ts';
 
 const withPerl = it.skipIf(!hasPerl).concurrent;
 const stops = ['--ttl', '5s', '-k', '300ms', '--on-lost'];
 
 withPerl('runs once, with the name and the reason, without output on stdout', async () => {
-  const masters = await ownMasters();
+  const masters = await sharedMasters();
   const file = join(mkdtempSync(join(scratchFolder(), 'lost-')), 'lost');
   const script = `echo "$REDLOCK_NAME $REDLOCK_LOST" >> ${file}; echo said`;
   const job = await startFamily(masters, {
@@ -20,7 +20,7 @@ withPerl('runs once, with the name and the reason, without output on stdout', as
     kinds: ['deaf', 'daemon'],
   }).ready();
   job.witness.keyIsTaken();
-  for (const master of masters) await master.flush();
+  for (const master of masters) await master.command('del', `redlock:${job.name}`);
   const outcome = await job.outcome();
   expect(outcome).toMatchObject({ code: 79, stdout: 'ready\n' });
   expect(linesOf(outcome)).toEqual(['said', expect.stringMatching(/^redlock-run: lost: /)]);
@@ -28,7 +28,7 @@ withPerl('runs once, with the name and the reason, without output on stdout', as
 });
 
 it.concurrent('runs as well when the lock is lost while the command is being stopped', async () => {
-  const masters = await ownMasters();
+  const masters = await sharedMasters();
   const flags = ['--ttl', '5s', '-k', '1600ms', '--on-lost', 'echo "said $REDLOCK_LOST"'];
   const job = await startFamily(masters, { flags, kinds: ['deaf'] }).ready();
   job.witness.keyIsTaken();
@@ -42,13 +42,13 @@ it.concurrent('runs as well when the lock is lost while the command is being sto
 });
 
 it.concurrent('is killed after ten seconds, and the job has ended long before', async () => {
-  const masters = await ownMasters();
+  const masters = await sharedMasters();
   const job = await startFamily(masters, {
     flags: [...stops, 'sleep 60 & sleep 60'],
     kinds: ['deaf'],
   }).ready();
   job.witness.keyIsTaken();
-  for (const master of masters) await master.flush();
+  for (const master of masters) await master.command('del', `redlock:${job.name}`);
   job.happens();
   const lostAt = performance.now();
   const outcome = await job.outcome();
