@@ -138,13 +138,13 @@ describe('slots', () => {
     };
     const script = `echo +1 >> ${file}; sleep 0.15; echo -1 >> ${file}`;
     const programs = Array.from(
-      { length: 4 },
+      { length: 2 },
       () => job('--slots', '2', 'form', '-c', script).result,
     );
     await Promise.all([1, 2, 3, 4].map(() => work(redlockOn(masters))));
-    expect((await Promise.all(programs)).map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect((await Promise.all(programs)).map(({ code }) => code)).toEqual([0, 0]);
     const changes = readFileSync(file, 'utf8').trim().split('\n').map(Number);
-    expect(changes).toHaveLength(2 * (4 * 6 + 4));
+    expect(changes).toHaveLength(2 * (4 * 6 + 2));
     let count = 0;
     const counts = changes.map((change) => (count += change));
     expect(Math.max(...counts)).toBe(2);
@@ -171,7 +171,7 @@ describe('several resources', () => {
     ]);
     expect(await codeOf('-n', 'b')).toBe(75);
     expect(await lease.release()).toBe(true);
-    expect(await codeOf('-n', 'b')).toBe(0);
+    expect(await refusal('b')).toBeNull();
   });
 
   test('are lost together: one missing key is a lost lock', async () => {

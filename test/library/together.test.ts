@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import NodeRedlock from 'redlock';
 import { expect, test } from 'vitest';
 import { environmentFor } from '../cli/rig.ts';
+import { ctl } from '../ctl/rig.ts';
 import { runCli, startCli } from '../servers/run-cli.ts';
 import {
   clientsOf,
@@ -75,13 +76,9 @@ test('redlockctl shows the holder, and break makes the signal fire', async () =>
   const redlock = redlockOn(masters, { label: 'my-service' });
   const error = await errorOf(
     redlock.using('job', 3_000, async (signal) => {
-      const { stdout } = await runCli(['status', 'job'], { env: env(), program: 'redlockctl' });
+      const { stdout } = await ctl(masters, ['status', 'job']);
       expect(stdout).toMatch(/"job": held by .*, my-service, since .*; on 3 of 3 masters/);
-      const { code } = await runCli(['break', 'job', '--yes'], {
-        env: env(),
-        program: 'redlockctl',
-      });
-      expect(code).toBe(0);
+      expect((await ctl(masters, ['break', 'job', '--yes'])).code).toBe(0);
       await untilAborted(signal);
     }),
   );
