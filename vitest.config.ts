@@ -79,14 +79,10 @@ const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-iored
 /** What computes for minutes: with `--project mutants`, as CI does. */
 const computing = ['test/sim/*mutants*.test.ts', 'test/sim/explore/*.test.ts'];
 
-/**
- * What another runtime could change in the built program: arguments, streams, signals, sockets,
- * TLS, processes.
- */
-const byRuntime = [
-  'cli/{arguments,contention,exit-code,history,keep-alive,loss,nested}',
-  'cli/{secrets,signals,streams,surroundings,tls}',
-];
+/** What another Node could change in the built program. */
+const byNode = ['cli/{arguments,exit-code,keep-alive,secrets,signals,streams,surroundings,tls}'];
+/** What a runtime with timers, sockets and processes of its own could change besides. */
+const byRuntime = [...byNode, 'cli/{contention,history,loss,nested}'];
 
 /** How often the processes wake up, which is for each runtime to say. */
 const quiet = 'supervision/quiet';
@@ -120,7 +116,7 @@ const servers = suite('servers', {
 });
 
 /** The built program and the installed package on a newer Node. */
-const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byRuntime, 'cli/package']) });
+const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byNode, 'cli/package']) });
 
 /**
  * What takes longest by itself begins first, so that the rest is played beside it. Files that share

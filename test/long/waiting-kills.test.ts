@@ -1,5 +1,5 @@
-// Twenty waiters, and for a minute random kills: the holder, the first waiter, any waiter, two of
-// the five masters. Never two inside, never a gap longer than a ttl and a second, and nothing is
+// Twenty waiters, and for half a minute random kills: the holder, the first waiter, any waiter, two
+// of the five masters. Never two inside, never a gap longer than a ttl and a second, and nothing is
 // left. A lock of the kernel shows that jobs do not overlap, independently of redlock-run.
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { scratchFolder } from '../servers/watchdog.ts';
 
 const ttlMs = 4_000;
 const waiterCount = 20;
-const lastsMs = Number(process.env.KILLS_MS ?? 60_000);
+const lastsMs = Number(process.env.KILLS_MS ?? 30_000);
 const critical = fileURLToPath(new URL('fixtures/critical.sh', import.meta.url));
 
 afterAll(async () => {

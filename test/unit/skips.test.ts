@@ -11,7 +11,7 @@ const names = readdirSync(tests, { recursive: true, encoding: 'utf8' })
   .sort();
 const textOf = (file: string) => readFileSync(path.join(tests, file), 'utf8');
 /** In any form: as a modifier of a test, or called within one. */
-const skipping = /(?:\b(?:it|test|describe)\.|[^.\w])(?:skipIf|runIf|skip|todo)\(/;
+const skipping = /(?:\b(?:it|test|describe)\s*\.|[^.\w])(?:skipIf|runIf|skip|todo)\(/;
 
 it('only files of the table in test/README.md may skip a test', () => {
   const [, after = ''] = textOf('README.md').split('**What is skipped, and where.**');
