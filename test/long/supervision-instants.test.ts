@@ -1,4 +1,4 @@
-// A hundred random instants at which redlock-run is killed, frozen, or frozen and woken too late:
+// Forty random instants at which redlock-run is killed, frozen, or frozen and woken too late:
 // from before it has read its options to the middle of the run, many around the start of the
 // command. Nothing is left, and no process outlives the key. The seed is printed; SEED repeats the
 // same instants (not the same scheduling).
@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { generous } from '../servers/patience.ts';
 import { guardsOf, type Job, pass, sharedMasters, startFamily } from '../supervision/rig.ts';
 
-const instantCount = Number(process.env.INSTANTS ?? 100);
+const instantCount = Number(process.env.INSTANTS ?? 40);
 const seed = Number(process.env.SEED ?? Date.now() % 1e6);
 const lanes = 4;
 /** Longer than the ttl. */
