@@ -59,7 +59,8 @@ const slowFiles = filesOf([
  */
 function workerCount(): number {
   if (named.includes('crowd')) return 1;
-  return named.some((name) => name !== 'interop') ? 2 : 5;
+  if (!named.some((name) => name !== 'interop')) return 5;
+  return named.includes('interop') ? 3 : 2;
 }
 
 const isSlow = process.argv.includes('slow');
@@ -125,7 +126,7 @@ const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byNode, 'cli/
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
-      if (/\/long\/|sim\.test|implementations|guard\/client/.test(moduleId)) return 0;
+      if (/\/(long|interop)\/|sim\.test|guard\/client/.test(moduleId)) return 0;
       return project.config.isolate ? 1 : 2;
     };
     const sorted = await super.sort(files);
