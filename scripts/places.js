@@ -171,9 +171,10 @@ async function play(name, place, folder, args) {
     ...[`--reporter=${join(cwd, 'scripts', 'test-progress.js')}`],
     `--outputFile.json=${join(results, 'json')}`,
   ];
-  const atTerminal = place.columns
-    ? ['script', '-qec', `stty cols ${place.columns}; ${tests.map(quoted).join(' ')}`, '/dev/null']
-    : tests;
+  // As a job of a shell: the kernel hangs up a group of processes without one if one of it is
+  // stopped, as a frozen master is.
+  const line = `stty cols ${place.columns}; set -m; ${tests.map(quoted).join(' ')}; exit $?`;
+  const atTerminal = place.columns ? ['script', '-qec', line, '/dev/null'] : tests;
   const [program = '', ...words] = [
     // By its path, because a place may not have it.
     ...[pathOf('unshare'), ...namespaces, 'sh', '-ec', lines, 'sh'],
