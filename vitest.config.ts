@@ -55,7 +55,8 @@ const slowFiles = filesOf([
 
 /**
  * Several times the cores of a small machine: most tests wait for something most of the time. The
- * long ones less so. While ten thousand processes end, the kernel may let others wait.
+ * long ones less so; one of other libraries may be beside two of them. While ten thousand processes
+ * end, the kernel may let others wait.
  */
 function workerCount(): number {
   if (named.includes('crowd')) return 1;

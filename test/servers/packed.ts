@@ -34,16 +34,21 @@ export async function install({ tarball }: Packed, { hasOptional = true } = {}):
   const folder = mkdtempSync(join(scratchFolder(), 'installed-'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
   await npm(folder, 'install', '--offline', '--omit=optional', tarball);
-  return hasOptional ? withOptional(folder) : folder;
+  if (hasOptional) addOptional(folder);
+  return folder;
 }
 
-/** A copy of such a folder in which the optional package is installed too. */
+/** A copy of a folder without the optional package in which that is installed too. */
 export function withOptional(folder: string): string {
   const copy = mkdtempSync(join(scratchFolder(), 'installed-'));
   cpSync(folder, copy, { recursive: true, verbatimSymlinks: true });
-  for (const name of ['koffi', '@koromix'].map((one) => join('node_modules', one)))
-    cpSync(join(root, name), join(copy, name), { recursive: true });
+  addOptional(copy);
   return copy;
+}
+
+function addOptional(folder: string): void {
+  for (const name of ['koffi', '@koromix'].map((one) => join('node_modules', one)))
+    cpSync(join(root, name), join(folder, name), { recursive: true });
 }
 
 /** Runs npm; if npm runs the tests, the same npm. */
