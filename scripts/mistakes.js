@@ -1,12 +1,12 @@
 // @ts-check
-// `node scripts/mistakes.js [--seed N] [--count N] [-- ARGS]`: 200 mistakes of one line each, drawn
-// by a seed over every folder of src/, and the tests that each of them turns red. It asks what the
-// tests are worth before some of them go, and afterwards. ARGS are those of vitest, such as
-// `--project unit`; without any, all that `npm test` runs.
+// `node scripts/mistakes.js [--seed N] [--count N]`: 200 mistakes of one line each, drawn by a seed
+// over every folder of src/, and for each the first tests that it turns red. It asks what the tests
+// are worth before some of them go, and afterwards.
 //
-// Each mistake is made in a copy of the checkout. What is known already, for the same mistakes and
-// the same ARGS, is not played again, so it may be stopped and started. Prints a row for each
-// mistake; exits 1 if one turned nothing red. A full table takes hours.
+// Each mistake is made in a copy of the checkout. First the tests are asked that import its file,
+// which takes seconds, and only what these miss is asked of all that `npm test` runs. What is known
+// already for the same mistakes is not played again, so it may be stopped and started. Prints a row
+// for each mistake; exits 1 if one turned nothing red. A full table takes hours.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -33,15 +33,13 @@ import { setUp } from './setup.js';
 
 const folder = join(root, '.cache', 'mistakes');
 const copy = join(folder, 'checkout');
+/** The suites that import src/, or most of it. */
+const suitesOfSource = ['unit', 'redis', 'ctl'].flatMap((name) => ['--project', name]);
 /** A mistake may make a program wait for ever. */
 const mostSeconds = 30 * 60;
 
 await script(async () => {
-  const end = process.argv.indexOf('--');
-  const own = process.argv.slice(2, end < 0 ? undefined : end);
-  const args = end < 0 ? [] : process.argv.slice(end + 1);
   const { values } = parseArgs({
-    args: own,
     options: {
       seed: { type: 'string', default: '1' },
       count: { type: 'string', default: '200' },
@@ -50,21 +48,18 @@ await script(async () => {
   await setUp({ server: true });
   makeCopy();
   const mistakes = drawMistakes(root, Number(values.seed), Number(values.count));
-  const digest = createHash('sha256')
-    .update(JSON.stringify([mistakes, args]))
-    .digest('hex');
+  const digest = createHash('sha256').update(JSON.stringify(mistakes)).digest('hex');
   const file = join(folder, `${digest.slice(0, 12)}.jsonl`);
   const known = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  /** @type {{ mistake: Mistake, red: string[] }[]} */
   const results = known.map((line) => JSON.parse(line));
   say(`${results.length} of ${mistakes.length} mistakes are known: ${file}`);
 
-  const alwaysRed = new Set(results[0]?.red ?? testsThatFail(args));
-  if (results.length === 0) keep(file, { mistake: null, red: [...alwaysRed] });
   let missedCount = 0;
-  for (const [index, mistake] of mistakes.entries()) {
-    const red =
-      results[index + 1]?.red ?? play(mistake, args).filter((test) => !alwaysRed.has(test));
-    if (results[index + 1] === undefined) keep(file, { mistake, red });
+  for (const mistake of mistakes) {
+    const isSame = (/** @type {Mistake} */ other) =>
+      other.file === mistake.file && other.line === mistake.line;
+    const red = results.find((one) => isSame(one.mistake))?.red ?? keep(file, mistake);
     if (red.length === 0) missedCount += 1;
     process.stdout.write(row(mistake, red));
   }
@@ -83,35 +78,38 @@ function makeCopy() {
 }
 
 /**
- * The tests that the mistake turns red.
+ * The first tests that the mistake turns red.
  * @param {Mistake} mistake
- * @param {readonly string[]} args
  * @returns {string[]}
  */
-function play({ file, line, from, to }, args) {
+function play({ file, line, from, to }) {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
   const lines = text.split('\n');
   if (lines[line - 1] !== from) throw new Failure(70, `${file}:${line}: is not: ${from}`);
   writeFileSync(path, [...lines.slice(0, line - 1), to, ...lines.slice(line)].join('\n'));
   try {
-    return testsThatFail(args);
+    if (spawnSync(process.execPath, ['scripts/build.js'], { cwd: copy }).status !== 0)
+      return ['the compiler'];
+    const near = testsThatFail(['related', '--run', file, ...suitesOfSource]);
+    return near.length > 0 ? near : testsThatFail(['run']);
   } finally {
     writeFileSync(path, text);
   }
 }
 
 /**
- * @param {readonly string[]} args
+ * @param {readonly string[]} words of vitest
  * @returns {string[]}
  */
-function testsThatFail(args) {
+function testsThatFail(words) {
   const report = join(folder, 'report.json');
   rmSync(report, { force: true });
-  const tests = ['scripts/test.js', ...args, '--reporter=json', `--outputFile.json=${report}`];
-  const words = ['--kill-after=10', `${mostSeconds}`, process.execPath, ...tests];
-  const { stderr } = spawnSync('timeout', words, { cwd: copy, encoding: 'utf8' });
-  if (!existsSync(report)) return [/does not compile/.test(stderr) ? 'the compiler' : 'no result'];
+  const vitest = [join('node_modules', 'vitest', 'vitest.mjs'), ...words, '--bail=1'];
+  const reported = ['--reporter=json', `--outputFile.json=${report}`];
+  const limited = ['--kill-after=10', `${mostSeconds}`, process.execPath, ...vitest, ...reported];
+  const { stdout } = spawnSync('timeout', limited, { cwd: copy, encoding: 'utf8' });
+  if (!existsSync(report)) return /No test files found/.test(stdout) ? [] : ['no result'];
   const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
   return testResults.flatMap((/** @type {File} */ { name, status, assertionResults }) => {
     const failed = assertionResults.filter((test) => test.status === 'failed');
@@ -133,10 +131,13 @@ function row({ file, line, from, to }, red) {
 }
 
 /**
+ * Plays a mistake, and writes down what was found.
  * @param {string} file
- * @param {object} result
+ * @param {Mistake} mistake
  */
-function keep(file, result) {
+function keep(file, mistake) {
+  const red = play(mistake);
   mkdirSync(dirname(file), { recursive: true });
-  appendFileSync(file, `${JSON.stringify(result)}\n`);
+  appendFileSync(file, `${JSON.stringify({ mistake, red })}\n`);
+  return red;
 }

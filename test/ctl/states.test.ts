@@ -63,7 +63,7 @@ test('free', async () => {
 });
 
 test('held: by which holder, on which masters, with which fence', async () => {
-  const { fence } = await hold(masters, 'deploy');
+  const { claim, fence } = await hold(masters, 'deploy');
   const lock = {
     state: 'held',
     holders: [expect.objectContaining({ ...holderOfNote, votes: 3 })],
@@ -82,6 +82,8 @@ test('held: by which holder, on which masters, with which fence', async () => {
     lock,
     row: /^deploy +held +3\/3 +(?:[45]\d(?:\.\d)?|60)s +ops@web1 4711 deploy.sh$/,
   });
+  const { text } = await answerOf(masters, ['status', 'deploy']);
+  expect(text).toContain(`\n  token ${claim.token}, fence ${fence}\n`);
 });
 
 test("another library's string, without an expiry", async () => {

@@ -181,6 +181,15 @@ test('a server that does not start: says its last words', async () => {
   );
 });
 
+test('a server that refuses its options: says the last line of its stderr', async () => {
+  const bin = join(newFolder(), 'bin');
+  mkdirSync(bin, { recursive: true });
+  const refusing = "#!/bin/sh\necho '*** FATAL ***' >&2\necho 'Bad directive' >&2\nexit 1\n";
+  writeFileSync(join(bin, 'redis-server'), refusing, { mode: 0o755 });
+  const attempt = startLocalMasters({ directory: newFolder(), environment: { PATH: bin } });
+  await expect(attempt).rejects.toThrow(/: the server did not start: Bad directive \(see /);
+});
+
 const refused = [
   [
     'open to others',

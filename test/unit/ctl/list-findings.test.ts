@@ -38,6 +38,14 @@ test.each<[string, UsedList[], string[]]>([
     ['ok: these masters are those of web1 (1h ago), web2 (2h ago)'],
   ],
   [
+    'one more than are named',
+    [1, 2, 3, 4, 5, 6].map((hours) => used(`web${hours}`, 'abc', hours * hourMs)),
+    [
+      'ok: these masters are those of web1 (1h ago), web2 (2h ago), web3 (3h ago), ' +
+        'web4 (4h ago), web5 (5h ago) and 1 more',
+    ],
+  ],
+  [
     'a dangerous one',
     [used('web1', 'abc', hourMs), used('web2', 'ade', 2 * hourMs)],
     [
