@@ -35,6 +35,8 @@ const folder = join(root, '.cache', 'mistakes');
 const copy = join(folder, 'checkout');
 /** The suites that import src/, or most of it. */
 const suitesOfSource = ['unit', 'redis', 'ctl'].flatMap((name) => ['--project', name]);
+/** So many characters of a line are shown before and behind a mistake. */
+const around = 12;
 /** A mistake may make a program wait for ever. */
 const mostSeconds = 30 * 60;
 
@@ -124,10 +126,26 @@ function testsThatFail(words) {
  * @param {readonly string[]} red
  */
 function row({ file, line, from, to }, red) {
-  const files = [...new Set(red.map((test) => test.split(': ')[0]))];
-  const [before, after] = [from, to].map((text) => text.trim().replaceAll('|', '\\|'));
-  const told = red.length === 0 ? '**nothing**' : `${red.length}: ${files.join(', ')}`;
-  return `| ${file}:${line} | \`${before}\` | \`${after}\` | ${told} |\n`;
+  const change = differences(from, to).map((text) => `\`${text.replaceAll('|', '\\|')}\``);
+  const told = red.length === 0 ? '**nothing**' : red[0];
+  return `| ${file}:${line} | ${change.join(' for ')} | ${told?.replaceAll('|', '\\|')} |\n`;
+}
+
+/**
+ * What stands in the second line, and in its place in the first, with a few characters around.
+ * @param {string} from
+ * @param {string} to
+ */
+function differences(from, to) {
+  let same = 0;
+  while (same < to.length && from[same] === to[same]) same += 1;
+  let end = 0;
+  while (end < Math.min(from.length, to.length) - same && from.at(-1 - end) === to.at(-1 - end))
+    end += 1;
+  const start = Math.max(0, same - around);
+  return [to, from].map((text) =>
+    text.slice(start, text.length - Math.max(0, end - around)).trim(),
+  );
 }
 
 /**

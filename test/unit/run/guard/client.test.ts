@@ -1,6 +1,8 @@
 // redlock-run's side of its guard, with guards that behave oddly. Real processes: what counts is
 // what the system makes of them.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it, vi } from 'vitest';
@@ -14,6 +16,7 @@ import { loadLibc } from '../../../../src/run/processes/libc.ts';
 import { childrenHere, reapOrphans } from '../../../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../../../src/run/processes/process-table.ts';
 import { createPlainClock, readingsNow } from '../../../../src/system/clock.ts';
+import { scratchFolder } from '../../../servers/watchdog.ts';
 
 const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1 } as const;
 const clock = createPlainClock();
@@ -102,6 +105,23 @@ it.concurrent('gives up on guards that die one after the other, and says how', a
   expect(await client.confirm(timeLeft)).toBe('ended with code 3');
   expect(log).toEqual(Array(3).fill('restart: died'));
 });
+
+it.concurrent('replaces guards without end that had served for long', async () => {
+  const pids = join(scratchFolder(), 'pids');
+  const { file, args } = programOf('good');
+  const told = ['-c', 'echo $$ >>"$0"; exec "$@"', pids, file, ...args];
+  let aheadMs = 0;
+  const { client, log } = startGuard({ file: '/bin/sh', args: told }, () => {
+    const readings = readingsNow();
+    return { ...readings, monotonic: readings.monotonic + aheadMs };
+  });
+  for (let count = 1; count <= 4; count += 1) {
+    expect(await client.confirm(timeLeft)).toBeNull();
+    aheadMs += 11_000;
+    process.kill(Number(readFileSync(pids, 'utf8').trim().split('\n').at(-1)));
+    await vi.waitFor(() => expect(log).toEqual(Array(count).fill('restart: died')), 30_000);
+  }
+}, 60_000);
 
 it.concurrent('tells why when there never was one', async () => {
   const { client } = startGuard('there-is-none');
