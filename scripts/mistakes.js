@@ -35,8 +35,6 @@ const folder = join(root, '.cache', 'mistakes');
 const copy = join(folder, 'checkout');
 /** The suites that import src/, or most of it. */
 const suitesOfSource = ['unit', 'redis', 'ctl'].flatMap((name) => ['--project', name]);
-/** So many characters of a line are shown before and behind a mistake. */
-const around = 12;
 /** A mistake may make a program wait for ever. */
 const mostSeconds = 30 * 60;
 
@@ -132,20 +130,22 @@ function row({ file, line, from, to }, red) {
 }
 
 /**
- * What stands in the second line, and in its place in the first, with a few characters around.
+ * The words of the second line that differ, and those of the first, each with a word around.
  * @param {string} from
  * @param {string} to
  */
 function differences(from, to) {
-  let same = 0;
-  while (same < to.length && from[same] === to[same]) same += 1;
-  let end = 0;
-  while (end < Math.min(from.length, to.length) - same && from.at(-1 - end) === to.at(-1 - end))
-    end += 1;
-  const start = Math.max(0, same - around);
-  return [to, from].map((text) =>
-    text.slice(start, text.length - Math.max(0, end - around)).trim(),
-  );
+  const wordsOf = (/** @type {string} */ line) => line.trim().split(' ');
+  const [before, after] = [wordsOf(from), wordsOf(to)];
+  const sameOf = (/** @type {string[]} */ one, /** @type {string[]} */ other) => {
+    const differing = one.findIndex((word, at) => word !== other[at]);
+    return differing < 0 ? one.length : differing;
+  };
+  const start = sameOf(before, after);
+  const end = sameOf(before.slice(start).reverse(), after.slice(start).reverse());
+  const part = (/** @type {string[]} */ words) =>
+    words.slice(Math.max(0, start - 1), words.length - Math.max(0, end - 1)).join(' ');
+  return [after, before].map(part);
 }
 
 /**
