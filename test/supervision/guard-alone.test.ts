@@ -31,7 +31,8 @@ async function hasBegun(name: string, onMessage: (message: FromGuard) => void = 
   const readings = readingsNow();
   await guard.ask({ kind: 'deadlines', readings, stopInMs: 60_000, killInMs: 60_000 });
   const command = ['sh', '-c', `exec perl -e '${asks}' 2> ${output}`];
-  const plan = { command, environment: process.env, isForeground: false, hasNamespace: false };
+  const environment = { ...process.env, LC_ALL: 'C' }; // Perl warns of a locale that is not there.
+  const plan = { command, environment, isForeground: false, hasNamespace: false };
   const started = await guard.ask({ kind: 'start', plan });
   const said = () => readFileSync(output, 'utf8');
   await expect.poll(said, { timeout: 30_000 }).toBe('ready\n');
