@@ -55,6 +55,7 @@ await script(async () => {
   const results = known.map((line) => JSON.parse(line));
   say(`${results.length} of ${mistakes.length} mistakes are known: ${file}`);
 
+  if (results.length === 0) refuseWhatIsRed();
   let missedCount = 0;
   for (const mistake of mistakes) {
     const isSame = (/** @type {Mistake} */ other) =>
@@ -77,6 +78,16 @@ function makeCopy() {
   if (status !== 0) throw new Failure(74, `${copy}: the checkout cannot be copied`);
 }
 
+/** A test that is red without any mistake would be red with each. */
+function refuseWhatIsRed() {
+  const [red] = compiles() ? testsThatFail(['run']) : ['the compiler'];
+  if (red !== undefined) throw new Failure(1, `red without a mistake: ${red}`);
+}
+
+function compiles() {
+  return spawnSync(process.execPath, ['scripts/build.js'], { cwd: copy }).status === 0;
+}
+
 /**
  * The first tests that the mistake turns red.
  * @param {Mistake} mistake
@@ -89,8 +100,7 @@ function play({ file, line, from, to }) {
   if (lines[line - 1] !== from) throw new Failure(70, `${file}:${line}: is not: ${from}`);
   writeFileSync(path, [...lines.slice(0, line - 1), to, ...lines.slice(line)].join('\n'));
   try {
-    if (spawnSync(process.execPath, ['scripts/build.js'], { cwd: copy }).status !== 0)
-      return ['the compiler'];
+    if (!compiles()) return ['the compiler'];
     const near = testsThatFail(['related', '--run', file, ...suitesOfSource]);
     return near.length > 0 ? near : testsThatFail(['run']);
   } finally {
