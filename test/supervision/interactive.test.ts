@@ -135,8 +135,11 @@ describe.skipIf(obstacle !== null).concurrent('at a terminal', () => {
     await terminal.press('G');
     await terminal.shows(/^line 500 of it/m);
     await terminal.press('C-c');
-    await terminal.press('g');
-    await terminal.shows(/^line 1 of it/m);
+    // A key that comes together with the signal is lost: less jumps out of its read.
+    await eventually('less goes on', async () => {
+      await terminal.press('g');
+      return /^line 1 of it/m.test(await terminal.screen());
+    });
     await terminal.press('q');
     await terminal.shows(/^code 0/m);
     await terminal.type('stty -a | grep -o "[-]*icanon" | sed s/^/is:/');
