@@ -5,8 +5,8 @@
 //
 // Each mistake is made in a copy of the checkout. First the tests are asked that import its file,
 // which takes seconds, and only what these miss is asked of all that `npm test` runs. What is known
-// already for the same mistakes is not played again, so it may be stopped and started. Prints a row
-// for each mistake; exits 1 if one turned nothing red. A full table takes hours.
+// already for the same mistakes and tests is not played again, so it may be stopped and started.
+// Prints a row for each mistake; exits 1 if one turned nothing red. A full table takes hours.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,8 +14,10 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -48,8 +50,7 @@ await script(async () => {
   await setUp({ server: true });
   makeCopy();
   const mistakes = drawMistakes(root, Number(values.seed), Number(values.count));
-  const digest = createHash('sha256').update(JSON.stringify(mistakes)).digest('hex');
-  const file = join(folder, `${digest.slice(0, 12)}.jsonl`);
+  const file = join(folder, `${digestOf(mistakes).slice(0, 12)}.jsonl`);
   const known = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
   /** @type {{ mistake: Mistake, red: string[] }[]} */
   const results = known.map((line) => JSON.parse(line));
@@ -57,10 +58,8 @@ await script(async () => {
 
   if (results.length === 0) refuseWhatIsRed();
   let missedCount = 0;
-  for (const mistake of mistakes) {
-    const isSame = (/** @type {Mistake} */ other) =>
-      other.file === mistake.file && other.line === mistake.line;
-    const red = results.find((one) => isSame(one.mistake))?.red ?? keep(file, mistake);
+  for (const [index, mistake] of mistakes.entries()) {
+    const red = results[index]?.red ?? keep(file, mistake);
     if (red.length === 0) missedCount += 1;
     process.stdout.write(row(mistake, red));
   }
@@ -76,6 +75,18 @@ function makeCopy() {
   const lines = `${pack} | tar -x -C "$0" && cp -al node_modules "$0/node_modules"`;
   const { status } = spawnSync('sh', ['-c', lines, copy], { cwd: root, stdio: 'inherit' });
   if (status !== 0) throw new Failure(74, `${copy}: the checkout cannot be copied`);
+}
+
+/**
+ * Of the mistakes and of the tests: other tests have to be asked anew.
+ * @param {readonly Mistake[]} mistakes
+ */
+function digestOf(mistakes) {
+  const hash = createHash('sha256').update(JSON.stringify(mistakes));
+  const names = readdirSync(join(copy, 'test'), { recursive: true, encoding: 'utf8' });
+  const files = names.filter((name) => statSync(join(copy, 'test', name)).isFile());
+  for (const name of files.sort()) hash.update(name).update(readFileSync(join(copy, 'test', name)));
+  return hash.digest('hex');
 }
 
 /** A test that is red without any mistake would be red with each. */

@@ -201,9 +201,10 @@ test('an extension without a quorum keeps the validity and may be repeated', asy
   await lease.extend();
   expect(lease.validMs).toBeGreaterThan(4_500);
   const told = events.filter(({ kind }) => kind.startsWith('exten'));
+  const isPlausible = (ms: number) => ms >= 0 && ms < 5_000;
   expect(told).toEqual([
     expect.objectContaining({ kind: 'extension-failed' }),
-    expect.objectContaining({ kind: 'extended', elapsedMs: expect.toSatisfy((ms) => ms < 5_000) }),
+    expect.objectContaining({ kind: 'extended', elapsedMs: expect.toSatisfy(isPlausible) }),
   ]);
   await lease.release();
 });
