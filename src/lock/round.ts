@@ -52,7 +52,6 @@ export class MasterSet<Peer extends Named> {
   readonly #clock: Clock;
   readonly #masterTimeoutMs: number;
   readonly #report: Report;
-  readonly #owedCount = new Map<Peer, number>();
   readonly #stragglers = new Set<Peer>();
   /** The masters that fail, each with its most telling failure since it began to. */
   readonly #failing = new Map<Peer, Failed>();
@@ -65,7 +64,7 @@ export class MasterSet<Peer extends Named> {
     this.#report = report;
   }
 
-  /** The masters that owe an answer to a round which ended without them. */
+  /** The masters without which the last round ended, and that have answered nothing since. */
   stragglers(): readonly Peer[] {
     return [...this.#stragglers];
   }
@@ -85,19 +84,20 @@ export class MasterSet<Peer extends Named> {
    * `ask` that rejects is a failed vote.
    */
   async ask<Vote extends AnyVote>(request: RoundRequest<Peer, Vote>): Promise<Round<Peer, Vote>> {
-    const { masters } = request;
-    const askedAt = this.#clock.now();
-    const round = await this.#round(request, askedAt);
+    const owing = new Set(request.masters);
+    const round = await this.#round(request, owing);
     // A round that was cut short says nothing of the masters that had no time to answer.
     if (request.cancelled?.aborted) return round;
-    for (const master of masters) if (this.#owedBy(master) > 0) this.#stragglers.add(master);
+    for (const master of owing) this.#stragglers.add(master);
     return round;
   }
 
+  /** Removes from `owing` each master that answers. */
   #round<Vote extends AnyVote>(
     { masters, ask, isCertain, onVote, cancelled }: RoundRequest<Peer, Vote>,
-    askedAt: number,
+    owing: Set<Peer>,
   ): Promise<Round<Peer, Vote>> {
+    const askedAt = this.#clock.now();
     const votes = new Map<Peer, Vote | Failed>();
     const withdrawn = new AbortController();
     /** Aborts when every master has voted, or its time is over. */
@@ -122,7 +122,9 @@ export class MasterSet<Peer extends Named> {
         onVote?.(master, vote);
       };
       const receive = (master: Peer, vote: Vote | Failed) => {
-        this.#noteAnswer(master, vote, askedAt);
+        owing.delete(master);
+        this.#stragglers.delete(master);
+        if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
         tell(master, vote);
         if (votes.has(master)) return;
         votes.set(master, vote);
@@ -130,7 +132,6 @@ export class MasterSet<Peer extends Named> {
         if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
       };
       for (const master of masters) {
-        this.#owedCount.set(master, this.#owedBy(master) + 1);
         const vote = asked(() => ask(master, withdrawn.signal));
         void vote.then((given) => receive(master, given));
       }
@@ -146,16 +147,6 @@ export class MasterSet<Peer extends Named> {
         end();
       });
     });
-  }
-
-  #owedBy(master: Peer): number {
-    return this.#owedCount.get(master) ?? 0;
-  }
-
-  #noteAnswer(master: Peer, vote: AnyVote, askedAt: number): void {
-    if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
-    this.#owedCount.set(master, this.#owedBy(master) - 1);
-    if (this.#owedBy(master) === 0) this.#stragglers.delete(master);
   }
 
   #noteFailure(master: Peer, vote: AnyVote): void {
