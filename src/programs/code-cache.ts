@@ -128,7 +128,8 @@ function makeOurFolder(folder: string): boolean {
   // Nothing is created in the home directory of another user, as under sudo -E.
   if (!existsSync(base) && !isOurs(() => statSync(dirname(base)))) return false;
   if (existsSync(base) && !isOurs(() => statSync(base))) return false;
-  mkdirSync(base, { recursive: true, mode: 0o700 });
+  // Not recursively: where the file system refuses it as /proc does, Node would try for ever.
+  if (!existsSync(base)) mkdirSync(base, { mode: 0o700 });
   for (const each of [around, folder]) {
     if (lstatSync(each, { throwIfNoEntry: false }) === undefined) mkdirSync(each, { mode: 0o700 });
     if (!isOurs(() => lstatSync(each))) return false;

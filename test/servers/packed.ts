@@ -58,6 +58,8 @@ function npm(cwd: string, ...args: string[]) {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   return run(program as string, [...(first as string[]), ...args, ...quiet], {
     cwd,
+    // The home of the user may be read-only.
+    env: { ...process.env, npm_config_cache: join(scratchFolder(), 'npm') },
     timeout: 100_000,
   });
 }
