@@ -10,6 +10,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type OptionValues, readOptionValues } from '../../src/config/arguments.ts';
 import { environmentName, keyTable, tlsKeys } from '../../src/config/setting-table.ts';
 import { readSettings } from '../../src/ctl/settings.ts';
+import { ctl as call } from '../ctl/rig.ts';
 import { startMasters } from '../servers/masters.ts';
 import { pemFile } from '../servers/pem.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
@@ -31,19 +32,29 @@ const [run, ctl] = ['redlock-run', 'redlockctl'] as const;
 type Program = typeof run | typeof ctl;
 type Values = Readonly<Record<string, string | undefined>>;
 
-/** Starts the program with these keys set, by their variables. */
+/** The variables that set these keys. */
+function variablesOf(values: Values): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [environmentName(key as never), value]),
+  );
+}
+
+/** Starts the program with these keys set. */
 function start(program: Program, values: Values, args: readonly string[], more: RunOptions = {}) {
-  const named = Object.entries(values).map(([key, value]) => [
-    environmentName(key as never),
-    value,
-  ]);
-  const env = { ...environmentFor(masters), ...Object.fromEntries(named) };
+  const env = { ...environmentFor(masters), ...variablesOf(values) };
   return startCli(args, { ...more, program, env });
+}
+
+/** What comes of that; redlockctl is called in this process. */
+function resultOf(program: Program, values: Values, args: readonly string[]): Promise<CliResult> {
+  return program === run
+    ? start(run, values, args).result
+    : call(masters, args, { env: variablesOf(values) });
 }
 
 const jobOf = (values: Values, ...args: string[]) => start(run, values, args);
 const ended = (values: Values, ...args: string[]) => jobOf(values, ...args).result;
-const told = (values: Values, ...args: string[]) => start(ctl, values, args).result;
+const told = (values: Values, ...args: string[]) => resultOf(ctl, values, args);
 const shell = (script: string) => ['--', '/bin/sh', '-c', script];
 const fileOf = (name: string) => join(mkdtempSync(join(scratchFolder(), 'keys-')), name);
 const first = () => masters[0] as TestMaster;
@@ -92,7 +103,7 @@ async function olderHistory(): Promise<() => Promise<boolean>> {
 async function closed(): Promise<string> {
   const user = ['job', 'on', '>first', '~*', '&*', '+@all'];
   const [master] = (await startMasters(1, { config: { user } })) as [TestMaster];
-  await master.command('acl', 'setuser', 'default', 'resetkeys', '-@all');
+  await master.command('acl', 'setuser', 'default', 'resetkeys', '-@all', '+client|kill');
   return master.url;
 }
 const login = async (more: Values) => ({ masters: await closed(), username: 'job', ...more });
@@ -100,11 +111,11 @@ const login = async (more: Values) => ({ masters: await closed(), username: 'job
 /** What both programs do alike: a lock is acquired, or status is asked, over these masters. */
 const works = async (program: Program, values: Values) => {
   const args = program === run ? ['-w', '2s', 'a', '--', 'true'] : ['status', 'a'];
-  expect(await start(program, values, args).result).toMatchObject({ code: 0 });
+  expect(await resultOf(program, values, args)).toMatchObject({ code: 0 });
 };
 const refused = async (program: Program, values: Values) => {
   const args = program === run ? ['-n', 'a', '--', 'true'] : ['status', 'a'];
-  expect((await start(program, values, args).result).code).not.toBe(0);
+  expect((await resultOf(program, values, args)).code).not.toBe(0);
 };
 const both = (see: (program: Program) => Promise<unknown>) => ({
   [run]: () => see(run),
@@ -127,7 +138,7 @@ async function localMasters(): Promise<Values> {
 async function frozenMajority(args: readonly string[], program: Program, values: Values) {
   const frozen = masters.slice(0, 2);
   for (const master of frozen) await master.freeze();
-  const result = await start(program, values, args).result;
+  const result = await resultOf(program, values, args);
   for (const master of frozen) master.thaw();
   return result;
 }
@@ -244,12 +255,12 @@ const rows: Readonly<Record<string, Partial<Record<Program, See>>>> = {
   wait: both(async (program) => {
     await takeBy('x', masters, 'a');
     const args = program === run ? ['a', '--', 'true'] : ['acquire', 'a'];
-    expect(await start(program, { wait: '0' }, args).result).toMatchObject({ code: 75 });
+    expect(await resultOf(program, { wait: '0' }, args)).toMatchObject({ code: 75 });
   }),
   conflictExitCode: both(async (program) => {
     await takeBy('x', masters, 'a');
     const args = program === run ? ['-n', 'a', '--', 'true'] : ['acquire', '-n', 'a'];
-    expect(await start(program, { conflictExitCode: '7' }, args).result).toMatchObject({ code: 7 });
+    expect(await resultOf(program, { conflictExitCode: '7' }, args)).toMatchObject({ code: 7 });
   }),
   retryCount: {
     [run]: async () => {
@@ -328,12 +339,12 @@ const rows: Readonly<Record<string, Partial<Record<Program, See>>>> = {
     const args = program === run ? ['-n', 'a', '--', 'true'] : ['acquire', '-n', 'a'];
     for (const urls of [undefined, first().url]) {
       const values = { ...(urls ? { masters: urls } : {}), restartGrace: '24h' };
-      const { code, stderr } = await start(program, values, args).result;
+      const { code, stderr } = await resultOf(program, values, args);
       expect([code, stderr]).toEqual([69, expect.stringMatching(/restarted|grace/)]);
     }
     const local = { ...(await localMasters()), restartGrace: '24h' };
     expect(await told(local, 'local', 'start')).toMatchObject({ code: 0 });
-    expect(await start(program, local, args).result).toMatchObject({ code: 0 });
+    expect(await resultOf(program, local, args)).toMatchObject({ code: 0 });
   }),
   differingMasters: both(async (program) => {
     const set = await startMasters(3, { persist: true, transport: 'tcp' });
@@ -349,7 +360,7 @@ const rows: Readonly<Record<string, Partial<Record<Program, See>>>> = {
       await master.command('hset', '{redlock:}:mark', 'list:web1', (await listOn(master)) ?? '');
     const values = { ...ours, masters: set[0]?.url, differingMasters: 'error' };
     const args = program === run ? ['-n', 'a', '--', 'true'] : ['acquire', '-n', 'a'];
-    expect(await start(program, values, args).result).toMatchObject({ code: 78 });
+    expect(await resultOf(program, values, args)).toMatchObject({ code: 78 });
   }),
   fencing: {
     [run]: async () =>
@@ -506,7 +517,7 @@ const rows: Readonly<Record<string, Partial<Record<Program, See>>>> = {
       fileWith(`masters: ["rediss://localhost:${port}"]\ntls:\n  caFile: ${pemFile(name)}\n`);
     const args = program === run ? ['-n', 'a', '--', 'true'] : ['status', 'a'];
     const over = (name: string): Promise<CliResult> =>
-      start(program, { masters: undefined }, ['--config', config(name), ...args]).result;
+      resultOf(program, { masters: undefined }, ['--config', config(name), ...args]);
     expect(await over('ca.pem')).toMatchObject({ code: 0 });
     expect((await over('other.pem')).code).not.toBe(0);
   }),
