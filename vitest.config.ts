@@ -82,9 +82,9 @@ const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-iored
 const computing = ['test/sim/*mutants*.test.ts', 'test/sim/explore/*.test.ts'];
 
 /** What another Node could change in the built program. */
-const byNode = ['cli/{arguments,exit-code,keep-alive,secrets,signals,streams,surroundings,tls}'];
+const byNode = ['cli/{arguments,exit-code,secrets,signals,streams,surroundings,tls}'];
 /** What a runtime with timers, sockets and processes of its own could change besides. */
-const byRuntime = [...byNode, 'cli/{contention,history,loss,nested}'];
+const byRuntime = [...byNode, 'cli/{history,keep-alive,loss}'];
 
 /** How often the processes wake up, which is for each runtime to say. */
 const quiet = 'supervision/quiet';
@@ -101,7 +101,7 @@ const standalone = suite('standalone', {
 });
 const executable = suite('executable', {
   ...onExecutable,
-  include: filesOf([...byRuntime, 'ctl/{completion,doctor,hold,output,steps,top}', quiet]),
+  include: filesOf([...byRuntime, 'ctl/{completion,hold,output,top}', quiet]),
 });
 
 /**

@@ -1,6 +1,6 @@
 // Slots, and readers beside writers, while runs and masters are killed or frozen at random for
-// half a minute: never more holders than slots, never a reader beside a writer, and every writer is
-// served. Locks of the kernel show that, as in waiting-kills.test.ts.
+// twenty seconds: never more holders than slots, never a reader beside a writer, and every writer
+// is served. Locks of the kernel show that, as in waiting-kills.test.ts.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { CliRun } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 const ttlMs = 4_000;
-const lastsMs = Number(process.env.KILLS_MS ?? 30_000);
+const lastsMs = Number(process.env.KILLS_MS ?? 20_000);
 const job = fileURLToPath(new URL('fixtures/together.sh', import.meta.url));
 
 afterEach(async () => {

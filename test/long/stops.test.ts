@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { generous } from '../servers/patience.ts';
 import { sharedMasters, startJob } from '../supervision/rig.ts';
 
-const stopCount = Number(process.env.STOPS ?? 25);
+const stopCount = Number(process.env.STOPS ?? 10);
 const atATime = 5;
 const timeout = generous(30_000) + stopCount * generous(1_000);
 const hasPython = spawnSync('python3', ['-c', '']).status === 0;
