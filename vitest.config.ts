@@ -42,26 +42,26 @@ const named = ['long', 'crowd', 'interop', 'packages', 'torture'].filter((name) 
   process.argv.includes(name),
 );
 /**
- * Files that take a quarter of a minute each, mostly by waiting: with `--project slow`, as CI does.
+ * Files that take a quarter of a minute each, mostly by waiting, install the package or play a page
+ * of docs/: with `--project slow`, as CI does.
  */
 const slowFiles = filesOf([
-  'cli/{coming-from,contention,forms,keep-alive,keys,nested,notify,report,rotation,sentinel}',
-  'cli/server-states',
-  'ctl/{freeze,hold,lists,past-check}',
-  'library/{examples,peers}',
+  'cli/{coming-from,contention,forms,keep-alive,keys,nested,notify,package,report,rotation}',
+  'cli/{sentinel,server-states}',
+  'ctl/{freeze,hold,lists,operations,page-outputs,past-check}',
+  'library/{examples,hostile,package,peers}',
   'supervision/{quiet,stopped-guard}',
   'pictures/*', // A story of a quarter of a minute.
 ]);
 
 /**
  * Several times the cores of a small machine: most tests wait for something most of the time. The
- * long ones less so; one of other libraries may be beside two of them. While ten thousand processes
- * end, the kernel may let others wait.
+ * long ones less so. While ten thousand processes end, the kernel may let others wait.
  */
 function workerCount(): number {
   if (named.includes('crowd')) return 1;
-  if (!named.some((name) => name !== 'interop')) return 5;
-  return named.includes('interop') ? 3 : 2;
+  if (named.includes('long')) return 3;
+  return named.some((name) => name !== 'interop') ? 2 : 5;
 }
 
 const isSlow = process.argv.includes('slow');
@@ -79,7 +79,7 @@ const shortScripts = { './lua-file.ts': `${import.meta.dirname}/test/servers/sho
 /** In the simulator ioredis speaks to simulated servers. */
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
 /** What computes for minutes: with `--project mutants`, as CI does. */
-const computing = ['test/sim/*mutants*.test.ts', 'test/sim/explore/*.test.ts'];
+const computing = ['test/sim/{hostile,*mutants*}.test.ts', 'test/sim/explore/*.test.ts'];
 
 /** What another Node could change in the built program. */
 const byNode = ['cli/{arguments,exit-code,secrets,signals,streams,surroundings,tls}'];
@@ -117,8 +117,8 @@ const servers = suite('servers', {
   ]),
 });
 
-/** The built program and the installed package on a newer Node. */
-const nodes = suite('nodes', { ...onRealTime, include: filesOf([...byNode, 'cli/package']) });
+/** The built program on a newer Node. */
+const nodes = suite('nodes', { ...onRealTime, include: filesOf(byNode) });
 
 /**
  * What takes longest by itself begins first, so that the rest is played beside it. Files that share

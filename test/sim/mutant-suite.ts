@@ -1,12 +1,13 @@
 // Shared by the files of mutants: the common ones, and the rare ones, which show only in some of
 // many worlds.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { generous } from '../servers/patience.ts';
 import { hunt } from './hunt.ts';
 import type { Mutant } from './mutant.ts';
 import { buildMutants } from './mutant-build.ts';
 import { knownSeeds } from './mutant-table.ts';
+import { leaveWarningsToWorlds } from './warnings.ts';
 
 /**
  * A test for each mutant: its checker catches it within its number of seeds, of which the one that
@@ -16,14 +17,8 @@ export function huntEach(
   some: readonly Mutant[],
   options: { readonly timeout?: number } = {},
 ): void {
-  const silent = process.listeners('warning');
-  beforeAll(() => {
-    process.removeAllListeners('warning');
-    buildMutants();
-  }, generous(120_000));
-  afterAll(() => {
-    for (const listener of silent) process.on('warning', listener);
-  });
+  leaveWarningsToWorlds();
+  beforeAll(() => buildMutants(), generous(120_000));
 
   const known = knownSeeds();
   it.each(some)('$name: $breaks', options, async (mutant) => {

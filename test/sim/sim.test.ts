@@ -1,24 +1,17 @@
-// A fixed set of worlds: fair ones, in which no checker may fire, and hostile ones, in which one
-// must. The events in the fair worlds are counted, because a checker without events proves nothing.
-// More seeds: npm run sim.
+// A fixed set of fair worlds, in which no checker may fire. Their events are counted, because a
+// checker without events proves nothing. More seeds: npm run sim. In hostile worlds one must fire:
+// hostile.test.ts.
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { generous } from '../servers/patience.ts';
-import type { Property } from './checkers.ts';
 import { unfairnessOf } from './fairness.ts';
 import { checkout } from './mutant-build.ts';
 import { draw, stories } from './pictures.ts';
-import {
-  fairNames,
-  type HostileProfile,
-  hostileNames,
-  hostileProfiles,
-  optionsFor,
-  type Profile,
-} from './profiles.ts';
+import { fairNames, hostileNames, optionsFor, type Profile } from './profiles.ts';
 import { Random } from './random.ts';
 import { simulate } from './simulate.ts';
+import { leaveWarningsToWorlds } from './warnings.ts';
 
 /**
  * In these worlds each mark below is seen, and each mutant that the first world of its kind shows;
@@ -47,30 +40,9 @@ const seeds: Partial<Record<Profile, readonly number[]>> = {
   'two-lists': [2],
 };
 const seedsOf = (profile: Profile) => seeds[profile] ?? [1];
-/** Seeds with which a checker fires soon in a hostile world: played first. */
-const known: Partial<Record<HostileProfile, number>> = {
-  'drift-beyond-the-factor': 5,
-  'failovers-untold': 8,
-  'marks-denied': 4,
-  'nested-run-out-of-reach': 8,
-  'older-protocol-short-times': 2,
-  'restarts-empty-and-clocks-apart': 2,
-  'restarts-empty-without-grace': 18,
-  'same-server-twice': 7,
-  'slots-and-memory-lost': 5,
-  'three-to-five-at-once': 19,
-};
-
 const firstSeeds = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-const silent = process.listeners('warning');
-beforeAll(() => {
-  // The world collects warnings, and reports them with its seed.
-  process.removeAllListeners('warning');
-});
-afterAll(() => {
-  for (const listener of silent) process.on('warning', listener);
-});
+leaveWarningsToWorlds();
 
 const marks = new Map<string, number>();
 /** Of each world. */
@@ -171,20 +143,6 @@ describe('in a fair world no checker fires', () => {
     'other program moves a time that is not over',
   ])('and all of this has happened: %s', (mark) => {
     expect(marks.get(mark) ?? 0).toBeGreaterThan(0);
-  });
-});
-
-describe('in a hostile world one fires', () => {
-  it.each(hostileNames)('%s', { timeout: generous(60_000) }, async (profile) => {
-    const { fires }: { fires: readonly Property[] } = hostileProfiles[profile];
-    const found = new Set<string>();
-    const hasFired = () => fires.some((property) => found.has(property));
-    for (const seed of new Set([known[profile] ?? 1, ...firstSeeds(25)])) {
-      if (hasFired()) break;
-      const { findings } = await simulate(profile, seed, { until: fires });
-      for (const { property } of findings) found.add(property);
-    }
-    expect(hasFired()).toBe(true);
   });
 });
 
