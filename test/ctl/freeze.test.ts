@@ -48,7 +48,7 @@ describe('frozen', () => {
 
   test('the present run goes on, and is extended; the next one waits until the thaw', async () => {
     const script = 'read line; echo "$line"';
-    const run = rig.start(['--ttl', '2s', 'deploy', '--', 'sh', '-c', script], { stdin: 'pipe' });
+    const run = rig.start(['--ttl', '4s', 'deploy', '--', 'sh', '-c', script], { stdin: 'pipe' });
     await isHeld();
     const { code, stdout } = await freeze();
     expect({ code, stdout }).toEqual({
@@ -61,7 +61,7 @@ describe('frozen', () => {
     const next = rig.start(['deploy', '--', 'echo', 'next']);
     const fence = await all()[0].get('{redlock:deploy}:fence');
     // Longer than its ttl.
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await new Promise((resolve) => setTimeout(resolve, 4_500));
     await isOnEach(masters, 'deploy');
     run.child.stdin?.end('finished\n');
     expect(await run.result).toMatchObject({ code: 0, stdout: 'finished\n' });

@@ -56,14 +56,14 @@ const historyOf = async (name: string) =>
   JSON.parse((await ctl(masters, ['history', name, '--json'])).stdout).runs;
 
 test('prints the token and ends; a daemon extends the lock until it is released', async () => {
-  const handle = await held('job', '--ttl', '2s');
+  const handle = await held('job', '--ttl', '4s');
   expect(handle).toMatchObject({
-    ttlMs: 2_000,
+    ttlMs: 4_000,
     fence: expect.any(Number),
     validMs: expect.toSatisfy((ms) => ms > 0),
   });
   for (let round = 0; round < 12; round += 1) {
-    await sleep(200);
+    await sleep(400);
     await isOnEach(masters, 'job');
   }
   expect((await run(['-n', 'job', '--', 'true'])).stderr).toContain(
