@@ -84,8 +84,10 @@ describe.skipIf(obstacle !== null).concurrent('keys at a terminal', () => {
   ])('Ctrl-Z stops a command %s and us, and fg goes on', async (_title, flag) => {
     const terminal = await openTerminal();
     // It starts nothing: a shell whose child is stopped before its exec is not stopped but in wait.
+    const told = join(terminal.folder, 'told');
     const script =
-      '$| = 1; print "ready\\n"; select undef, undef, undef, 0.05 for 1 .. 40; print "over\\n"';
+      `$| = 1; print "ready\\n"; ` +
+      `select undef, undef, undef, 0.05 until -e "$ENV{HOME}/told"; print "over\\n"`;
     await terminal.type(`rl ${flag} $JOB -- perl -e '${script}'; echo "code $?"`);
     await terminal.shows(/^ready/m);
     await terminal.press('C-z');
@@ -98,6 +100,7 @@ describe.skipIf(obstacle !== null).concurrent('keys at a terminal', () => {
       'all of it is stopped',
       () => job().length >= 2 && job().every(({ pid }) => isFrozen(pid)),
     );
+    writeFileSync(told, '');
     await pass(500);
     expect(await terminal.screen()).not.toMatch(/^over/m);
     await terminal.type('fg');
