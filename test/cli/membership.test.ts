@@ -116,10 +116,11 @@ async function holdOn(set: readonly TestMaster[], more: Record<string, string> =
   const up = set.filter(({ isRunning }) => isRunning);
   for (const master of up) await master.command('hdel', markKey, ourField);
   const urls = set.map(({ url }) => url).join(',');
-  // A machine may be busy while the lock is released, and that is told.
-  const patient = { REDLOCK_RESTART_GRACE: '30s', REDLOCK_MASTER_TIMEOUT: '500ms' };
+  // A machine may be busy while the lock is released, and that is told: these masters wait for the
+  // disk at each change.
+  const patient = { REDLOCK_RESTART_GRACE: '30s', REDLOCK_MASTER_TIMEOUT: '2s' };
   const env = { REDLOCK_MASTERS: urls, ...patient, ...more };
-  const args = ['--ttl', '3s', '-k', '200ms', 'name', '--', ...obedient()];
+  const args = ['--ttl', '20s', '-k', '200ms', 'name', '--', ...obedient()];
   const job = startCli(args, { env });
   // What it tells of the lists, it tells before it writes its own.
   await eventually('its list is on each', async () => {
