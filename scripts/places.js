@@ -55,7 +55,10 @@ const single = {
   umask: { limit: 'umask 077' },
   'long-names': { prepare: longNames },
   'no-home': { env: { HOME: undefined } },
-  'read-only-home': { env: { HOME: '/proc' } },
+  'read-only-home': {
+    prepare: (folder) => `mount -t tmpfs -o ro none "${folder}/home"`,
+    env: (folder) => ({ HOME: join(folder, 'home') }),
+  },
   'long-tmpdir': { env: longTmpdir },
   'other-file-system': {
     prepare: (folder) => `mkdir -p "${folder}/other" && mount -t tmpfs none "${folder}/other"`,
