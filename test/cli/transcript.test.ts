@@ -61,6 +61,8 @@ function normalised(text: string): string {
       .replace(/\bon \d masters?\b/g, 'on N masters')
       // Printed only where the fencing counters of the masters differ.
       .replace(/^redlock-run: fence: .*\n/gm, '')
+      // Printed only where the machine let the program wait between two clocks that it reads.
+      .replace(/^redlock-run: clock: this machine: .*\n/gm, '')
       .replace(/("(?:waitMs|runMs)":)\d+/g, '$1MS')
       .replace(/redlock-run \d+\.\d+\.\d+/g, 'redlock-run VERSION')
   );
