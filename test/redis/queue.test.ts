@@ -149,8 +149,9 @@ test('a first waiter that dies is passed over within a few seconds', async () =>
   await untilInLine(2);
   for (const master of dead.masters) {
     master.close();
-    // A closed handle dials again when it is used, and the dead do not.
-    master.acquire = () => new Promise(() => {});
+    // A closed handle dials again when it is used, and the dead do not, nor leave the queue.
+    const mute = () => new Promise<never>(() => {});
+    Object.assign(master, { acquire: mute, rollback: mute, release: mute, dequeue: mute });
   }
   await holder.rig.redlock.release(holder.lease.claim, 0, null);
   await next.redlock.release((await leaseOf(waiting)).claim, 0, null);
