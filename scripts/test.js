@@ -20,7 +20,7 @@ await script(async () => {
   const { factor, nodeMs } = measurePatience();
   say(
     words.length === 0
-      ? 'all suites on real servers, about 4 minutes on two cores; ' +
+      ? 'all suites on real servers, about 3 minutes on two cores; ' +
           'npm test -- --project unit takes 20 seconds'
       : `the tests of ${words.join(' ')}`,
   );

@@ -125,11 +125,11 @@ function isOurFolder(folder: string): boolean {
 function makeOurFolder(folder: string): boolean {
   const around = dirname(folder);
   const base = dirname(around);
+  const isThere = existsSync(base);
   // Nothing is created in the home directory of another user, as under sudo -E.
-  if (!existsSync(base) && !isOurs(() => statSync(dirname(base)))) return false;
-  if (existsSync(base) && !isOurs(() => statSync(base))) return false;
+  if (!isOurs(() => statSync(isThere ? base : dirname(base)))) return false;
   // Not recursively: where the file system refuses it as /proc does, Node would try for ever.
-  if (!existsSync(base)) mkdirSync(base, { mode: 0o700 });
+  if (!isThere) mkdirSync(base, { mode: 0o700 });
   for (const each of [around, folder]) {
     if (lstatSync(each, { throwIfNoEntry: false }) === undefined) mkdirSync(each, { mode: 0o700 });
     if (!isOurs(() => lstatSync(each))) return false;

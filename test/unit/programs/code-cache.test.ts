@@ -109,6 +109,13 @@ it('a place where nothing can be kept costs nothing but time', () => {
   expect(existsSync(folder)).toBe(false);
 });
 
+it('makes the folder of all caches where a new user has none', () => {
+  folder = join(base, '.cache', 'redlock-run', 'code');
+  expect(run()).toBe(43);
+  expect(Object.keys(kept())).toHaveLength(1);
+  expect(statSync(join(base, '.cache')).mode & 0o777).toBe(0o700);
+});
+
 it('removes no file that it did not make, however old', () => {
   run();
   writeFileSync(join(folder, 'old'), '');
