@@ -59,7 +59,11 @@ describe.each(chosen.map((one) => [one.title, one] as const))('17. %s', (_, impl
       async () => {
         rig = new Rig(outcome, masters);
         row.failed += 1;
-        const sections = await run(rig, plan);
+        const current = rig;
+        const sections = await run(current, plan).catch((error) => {
+          error.message += `\n${current.said()}`;
+          throw error;
+        });
         row.failed -= 1;
         row.passed += 1;
         row.sections ??= sections ?? null;

@@ -89,10 +89,14 @@ export class Rig {
     return this.start([...flags, '-n', name, '--', 'echo', 'ran']).result;
   }
 
-  /** redlock-run that waits for the lock and holds it until it is ended. */
+  /**
+   * redlock-run that waits for the lock and holds it until it is ended. Its command ends at once,
+   * so a short grace does: the later it has to be stopped, the longer an extension may take.
+   */
   async program(ttl: string): Promise<CliRun> {
     const command = ['sh', '-c', 'echo ready; exec sleep 120'];
-    const run = this.start(['--ttl', ttl, '-w', '30s', name, '--', ...command]);
+    const times = ['--ttl', ttl, '--kill-after', '100ms', '-w', '30s'];
+    const run = this.start([...times, name, '--', ...command]);
     await run.says('stdout', /ready/, 40_000);
     return run;
   }
@@ -181,6 +185,12 @@ export class Rig {
   /** Waits until the end of the lock is later than this. */
   async untilExtended(expiresAt: number): Promise<void> {
     await eventually('extended', async () => (await this.expiry()) > expiresAt, 20_000);
+  }
+
+  /** What each program of ours has said, to explain a failure. */
+  said(): string {
+    const texts = this.#runs.map(({ stdout, stderr }) => `stdout: ${stdout}\nstderr: ${stderr}`);
+    return texts.join('\n');
   }
 
   /** Ends everything, and makes the masters run, empty. */
