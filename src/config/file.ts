@@ -180,7 +180,6 @@ export interface ConfigFile {
 export interface ConfigList {
   /** `/etc/redlockrc:3` */
   readonly source: string;
-  readonly subject: string;
   readonly entries: readonly {
     readonly entry: MasterEntry;
     readonly source: string;
@@ -223,9 +222,7 @@ export async function readConfigFile(
   return {
     path: file.path,
     layer,
-    masters: entries
-      ? { source: source('masters'), subject: `${source('masters')}: masters`, entries }
-      : null,
+    masters: entries ? { source: source('masters'), entries } : null,
     tls: data.tls ? { entry: data.tls, source: source('tls') } : null,
     minorWarnings: warningsAbout(file, yaml),
   };

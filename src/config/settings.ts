@@ -91,8 +91,9 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const isReentrant = must('reentrant', readBoolean);
   const enclosing = isReentrant ? enclosingLeaseOf(request.environment, args.names) : null;
   // Under the lock of the enclosing run the ttl of that run counts.
+  const ttl = get('ttl', readTtl);
   const timings = checkedTimings(
-    get('ttl', enclosing && enclosing.ttlMs > 0 ? () => enclosing.ttlMs : readTtl),
+    ttl && enclosing && enclosing.ttlMs > 0 ? { ...ttl, value: enclosing.ttlMs } : ttl,
     get('masterTimeout', readPositiveDuration),
     get('killAfter', readDuration),
   );

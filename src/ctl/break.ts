@@ -74,6 +74,8 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   const code = codeOf[lock.state];
   if (lock.state === 'unknown' || lock.state === 'misconfigured')
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
+  if (lock.state === 'frozen')
+    return refused(`${headlineOf(lock)}: no holder to break (redlockctl thaw ends a freeze)`);
   if (lock.holders.length === 0)
     return { outcome: 'free', message: 'nothing to break', removed: 0, code };
   tell(fitted(renderLock(lock).trimEnd(), columns));

@@ -40,7 +40,8 @@ export async function waitUntilFree(call: Call): Promise<number> {
     const [lock] = (await query.look([name])) as [LockState];
     const waitedMs = clock.now() - beganAt;
     const code = codeOf[lock.state];
-    if (code !== exitCode.unreachable) quorumSeenAt = clock.now();
+    const isQuorumMissing = code === exitCode.unreachable;
+    if (!isQuorumMissing) quorumSeenAt = clock.now();
     const leftMs = (waitMs ?? Number.POSITIVE_INFINITY) - waitedMs;
     const isOurs = isOfEnclosingRun(lock, call.environment);
     const isOver =
@@ -49,7 +50,7 @@ export async function waitUntilFree(call: Call): Promise<number> {
       code === exitCode.ok ||
       code === exitCode.config ||
       leftMs <= 0 ||
-      clock.now() - quorumSeenAt >= giveUpAfterMs;
+      (isQuorumMissing && clock.now() - quorumSeenAt >= giveUpAfterMs);
     if (isOver) {
       notice.end();
       query.close();
@@ -89,7 +90,7 @@ function whyOf(lock: LockState, nowMs: number): string {
 function isOfEnclosingRun({ name, holders }: LockState, environment: NodeJS.ProcessEnv): boolean {
   const [holder] = holders;
   if (holder === undefined) return false;
-  const shown = { token: holder.token, holderCount: holders.length };
+  const shown = { token: holder.token, isAlone: holders.length === 1 };
   return heldAroundOf(environment, [name])?.(shown) ?? false;
 }
 

@@ -4,9 +4,11 @@
 // while, because an outage reported as contention silently skips jobs.
 
 import { type Failure, failuresOf, hasQuorumAnswered, isMisconfigured } from './failures.ts';
+import { parseFreeze } from './freeze.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { Redlock } from './redlock.ts';
 import type { Attempt, Claim, Contention, Lease, MasterFailure } from './types.ts';
+import { isMode, modeOf, parseValue } from './value.ts';
 import type { Subscriptions } from './wait-queue.ts';
 
 export type Acquisition =
@@ -69,6 +71,16 @@ export interface WaitLimits {
   readonly aborted: AbortSignal;
 }
 
+/**
+ * Whether a run around this process is the holder that a refusal shows: it waits for this process,
+ * which would wait for ever. `token`: of that holder; null: it has none. `isAlone`: there is no
+ * other holder.
+ */
+export type IsHeldAround = (shown: {
+  readonly token: string | null;
+  readonly isAlone: boolean;
+}) => boolean;
+
 export interface WaitParts {
   readonly redlock: Redlock;
   readonly clock: Clock;
@@ -80,6 +92,8 @@ export interface WaitParts {
   readonly waiterId: string;
   /** The line for the history when a waiter leaves without the lock; null: none. */
   readonly lineOf: (claim: Claim, acquisition: NotAcquired) => string | null;
+  /** null, absent: no run around this process has a name of this lock. */
+  readonly isHeldAround?: IsHeldAround | null;
 }
 
 /** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
@@ -132,6 +146,9 @@ class Wait {
   #splitCount = 0;
   /** How often another slot was tried since the last pause. */
   #slotTryCount = 0;
+  /** How often we were refused until it was known whether a run around us holds the lock. */
+  #unknownCount = 0;
+  #isHolderKnown = false;
 
   constructor(parts: WaitParts, limits: WaitLimits) {
     this.#parts = parts;
@@ -157,6 +174,7 @@ class Wait {
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
+        if (this.#isNested(attempt)) return this.#leave({ kind: 'nested' });
         if (this.#isOver(attempt)) return this.#leave(this.#resultOf(attempt));
         const crowded = this.#crowded(attempt);
         if (crowded) return this.#leave(crowded);
@@ -195,6 +213,23 @@ class Wait {
     return this.#slotTryCount < sharing.slotCount;
   }
 
+  /** Decided once: by the first refusal that is more than a split vote. */
+  #isNested(attempt: Failure): boolean {
+    const { isHeldAround } = this.#parts;
+    if (!isHeldAround || this.#isHolderKnown || attempt.kind !== 'busy') return false;
+    const { holder, holderCount } = attempt;
+    // A freeze is shown in the place of the holder, and hides it.
+    if (parseFreeze(holder) !== null) return false;
+    this.#unknownCount += 1;
+    this.#isHolderKnown = attempt.isHeld || this.#unknownCount > splitRetryCount;
+    // Of slots another one may become free.
+    const { sharing } = this.#claim;
+    const isForSlot = sharing.kind === 'slots' && holder === modeOf(sharing);
+    if (!this.#isHolderKnown || isForSlot) return false;
+    const isAlone = holderCount === 1 && !isMode(holder);
+    return isHeldAround({ token: parseValue(holder).token, isAlone });
+  }
+
   #isOver(attempt: Failure): boolean {
     const { redlock, clock } = this.#parts;
     const { waitMs, giveUpAfterMs, retries } = this.#limits;
@@ -206,7 +241,7 @@ class Wait {
       return this.#attemptCount > retries.count;
     }
     if (hasQuorumAnswered(attempt, redlock.masterCount)) this.#quorumSeenAt = now;
-    if (now - this.#quorumSeenAt >= giveUpAfterMs) return true;
+    else if (now - this.#quorumSeenAt >= giveUpAfterMs) return true;
     if (waitMs === null) return false;
     if (waitMs > 0) return now - this.#beganAt >= waitMs;
     this.#attemptCount += 1;

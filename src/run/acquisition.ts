@@ -2,7 +2,6 @@
 // confirmed the deadlines; and what its attempts leave in the history. The simulator runs this too.
 
 import { acquire, type IdentifiedServer } from '../lock/acquire.ts';
-import { type Attempts, waitUnlessNested } from '../lock/nested-wait.ts';
 import type { Clock, Random } from '../lock/ports.ts';
 import type { Claim } from '../lock/types.ts';
 import {
@@ -79,7 +78,7 @@ export interface RunWaitSettings extends Pick<WaitLimits, 'giveUpAfterMs' | 'max
   readonly hasHistory: boolean;
 }
 
-export interface RunWaitParts extends Omit<WaitParts, 'lineOf'> {
+export interface RunWaitParts extends Omit<WaitParts, 'lineOf' | 'isHeldAround'> {
   readonly historyLines: Pick<HistoryLines, 'startOf' | 'skipOf' | 'ofWait'>;
   /** In the history, in place of a token, of a run that is refused. */
   readonly runId: string;
@@ -110,7 +109,7 @@ export function waitForRun(
       historyLines.ofWait(claim, acquisition, aborted.reason as StopReason | undefined),
   };
   const waitParts = hasHistory ? withLines : { ...parts, lineOf: () => null };
-  const shared = { giveUpAfterMs, maxWaiters, aborted };
-  const wait = (limits: Attempts) => waitForLock(waitParts, { ...shared, ...limits });
-  return waitUnlessNested(heldAroundOf(environment, names), wait, { waitMs, retries });
+  const isHeldAround = heldAroundOf(environment, names);
+  const limits = { waitMs, retries, giveUpAfterMs, maxWaiters, aborted };
+  return waitForLock({ ...waitParts, isHeldAround }, limits);
 }

@@ -3,8 +3,8 @@
 // of the same locks in the same order. *Note:* the environment proves nothing, since it outlives
 // the run that wrote it. Code that relies on it must ask the masters.
 
-import type { IsHeldAround } from '../lock/nested-wait.ts';
 import type { EnclosingLease, Lease } from '../lock/types.ts';
+import type { IsHeldAround } from '../lock/wait.ts';
 
 /** The names of REDLOCK_HELD, outermost first. */
 function heldNames(environment: NodeJS.ProcessEnv): string[] {
@@ -44,8 +44,8 @@ export function heldAroundOf(
     names.includes(name) ? [leases[index]?.split(':')[0] ?? ''] : [],
   );
   if (tokens.length === 0) return null;
-  return ({ token, holderCount }) =>
-    holderCount > 1 || tokens.includes('') || (token !== null && tokens.includes(token));
+  return ({ token, isAlone }) =>
+    !isAlone || tokens.includes('') || (token !== null && tokens.includes(token));
 }
 
 /** The two variables for a command under this lease, which is the innermost one. */

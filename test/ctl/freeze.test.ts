@@ -38,6 +38,20 @@ describe('frozen', () => {
     expect((await rig.run(['-n', 'other', '--', 'true'])).code).toBe(0);
   });
 
+  test('break has no holder to break, and says what ends the freeze', async () => {
+    await freeze();
+    const { code, stderr, json } = await answerOf(masters, ['break', 'deploy', '--yes']);
+    expect([code, json.outcome]).toEqual([75, 'refused']);
+    expect(stderr).toMatch(/^redlockctl: refused: "deploy": frozen by .*redlockctl thaw/m);
+    expect(await shown()).toMatchObject({ state: 'frozen' });
+  });
+
+  test('a password in the note is shown nowhere', async () => {
+    await ctl(masters, ['freeze', 'deploy', '--note', 'see redis://me:secret@h']);
+    expect(await shown()).toMatchObject({ freeze: { note: 'see redis://***@h' } });
+    expect(String(await valuesOf(freezeKey))).not.toContain('secret');
+  });
+
   test('the verbs that acquire are refused as well', async () => {
     await freeze();
     for (const verb of ['acquire', 'hold']) {

@@ -322,3 +322,19 @@ describe('what is configured reaches each verb, as it reaches redlock-run', () =
     ]);
   });
 });
+
+test('a server that can be no master is named, with 78', async () => {
+  const [primary, replica] = await startMasters(2, { transport: 'tcp' });
+  if (!primary || !replica) throw new Error('two were started');
+  await replica.command('replicaof', '127.0.0.1', new URL(primary.url).port);
+  const verbs = [
+    ['release', 'deploy', '--token', 'T'],
+    ['extend', 'deploy', '--token', 'T'],
+    ['check', 'deploy', '--token', 'T'],
+    ['freeze', 'deploy', '--note', 'why'],
+  ];
+  for (const verb of verbs) {
+    const { code, stderr } = await ctl([replica], verb);
+    expect([verb, code, stderr]).toEqual([verb, 78, expect.stringMatching(/is a replica/)]);
+  }
+});

@@ -93,6 +93,28 @@ test('all holders of a shared lock are asked', async () => {
   expect(await Promise.all(runs.map(async ({ result }) => (await result).code))).toEqual([79, 79]);
 });
 
+test('of slots the runs that can hear are asked, and one that is kept is told: 75', async () => {
+  const args = ['--ttl', '5m', '--slots', '2'];
+  await rig.run([...args, '--hold-at-least', '10m', 'deploy', '--', 'true']);
+  const run = rig.start([...args, 'deploy', '--', 'sleep', '60']);
+  const holders = '{redlock:deploy}:holders';
+  const counts = () => Promise.all(masters.map((one) => one.command('zcard', holders)));
+  await expect.poll(counts).toEqual([2, 2, 2]);
+  const { code, stderr } = await ctl(masters, ['stop', 'deploy']);
+  expect((await run.result).code).toBe(79);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(/its run has ended, the lock is kept/);
+});
+
+test('what one of three masters shows does not keep the holder from being asked', async () => {
+  const run = rig.start(sleeping);
+  await isHeld();
+  await isListening();
+  await all()[0].command('set', 'redlock:deploy', 'foreign', 'px', 60_000);
+  expect((await ctl(masters, ['stop', 'deploy'])).code).toBe(0);
+  expect((await run.result).code).toBe(79);
+});
+
 test('a master that was down when the holder began is heard after the next extension', async () => {
   all()[0].freeze();
   const run = rig.start(['--ttl', '3s', 'deploy', '--', 'sleep', '60']);

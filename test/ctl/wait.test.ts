@@ -46,6 +46,14 @@ test('75 when it is still held after --wait; with 0 at once', async () => {
   }
 });
 
+test('giveUpAfter ends a wait for a quorum, not one for a lock that is held', async () => {
+  await hold(masters, 'deploy');
+  const env = { REDLOCK_GIVE_UP_AFTER: '0' };
+  const { code, stdout } = await ctl(masters, ['wait', 'deploy', '-w', '300ms', '--json'], { env });
+  expect(code).toBe(75);
+  expect(JSON.parse(stdout).waitedMs).toBeGreaterThanOrEqual(300);
+});
+
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it while the lock is held', async (name) => {
   await hold(masters, 'deploy');
   const run = startCtl(masters, ['wait', 'deploy']);

@@ -18,7 +18,7 @@ import {
   type PastRun,
   pastActsOf,
   pastRunsOf,
-  presentRunOf,
+  presentRunsOf,
   startOf,
   vanishedRunsOf,
 } from './run-history.ts';
@@ -115,9 +115,7 @@ export async function pastOf(
   const past = new Map([...histories].map(([each, ofEach]) => [each, pastRunsOf(each, ofEach)]));
   const acts = [...histories].flatMap(([each, ofEach]) => pastActsOf(each, ofEach));
   const locks = await query.look(present);
-  const running = locks.flatMap(
-    (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
-  );
+  const running = locks.flatMap((lock) => presentRunsOf(lock, past.get(lock.name) ?? [], nowMs));
   const gone = await vanishedIn(query, histories, locks);
   const runs = inOrder([...[...past.values()].flat(), ...gone, ...running]);
   return { runs, acts, locks, histories };

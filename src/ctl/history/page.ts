@@ -5,7 +5,7 @@
 import { roughly } from '../../text/lines.ts';
 import { momentOf } from '../../text/time.ts';
 import { type PastAct, type PastRun, startOf } from './run-history.ts';
-import { actLineOf, kindOf, reasonOf } from './run-text.ts';
+import { actLineOf, kindOf, reasonOf, waitedText } from './run-text.ts';
 import { escaped, renderTimeline, type Shown } from './timeline.ts';
 import { frames } from './timeline-layout.ts';
 
@@ -83,12 +83,12 @@ ${rows.map(({ row }) => row).join('\n')}
 }
 
 function rowOf(run: PastRun): string {
-  const { name, beganAt, user, host, pid, label, waitMs, heldMs } = run;
+  const { name, beganAt, user, host, pid, label, heldMs } = run;
   const cells = [
     ['when', momentOf(Date.parse(beganAt))],
     ['', name],
     ['', `${label}, ${user}@${host}, pid ${pid}`],
-    ['span', roughly(waitMs)],
+    ['span', waitedText(run)],
     ['span', heldMs === null ? '' : roughly(heldMs)],
     ['', reasonOf(run)],
   ];

@@ -14,7 +14,13 @@ import type { Person } from '../../lock/people.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { iso, median } from '../../text/time.ts';
-import { breakLabel, type LockState, type ShownRecord, shownRecord } from '../lock-state.ts';
+import {
+  breakLabel,
+  type Holder,
+  type LockState,
+  type ShownRecord,
+  shownRecord,
+} from '../lock-state.ts';
 
 /** The holder for which a run was refused the lock. */
 export interface PastHolder extends ShownRecord {
@@ -40,11 +46,12 @@ export interface PastRun {
   readonly acquiredAt: string | null;
   /** null: it is running, or it has vanished. */
   readonly endedAt: string | null;
-  readonly waitMs: number;
+  /** null: it is running, and its waiting time is unknown. */
+  readonly waitMs: number | null;
   /** null: its command was never started. */
   readonly heldMs: number | null;
   /**
-   * As in --report; `running` for the present holder (its waiting time is unknown); `vanished` for
+   * As in --report; `running` for a present holder; `vanished` for
    * a run that has begun, whose lock is gone, and of whose end no master knows.
    */
   readonly outcome: string;
@@ -183,24 +190,25 @@ export function vanishedRunsOf(
   });
 }
 
-/**
- * The present holder as a run; null: no run holds the lock, it has ended and the lock is kept, or
- * it is in `runs` already.
- */
-export function presentRunOf(
-  { name, state, holders, fence }: LockState,
+/** The present holders as runs, but those that are in `runs` already. */
+export function presentRunsOf(
+  lock: LockState,
   runs: readonly PastRun[],
   nowMs: number,
-) {
-  const [holder] = holders;
-  if (
-    state !== 'held' ||
-    !holder?.since ||
-    !holder.token ||
-    holder.endedAt !== null ||
-    holder.label === breakLabel ||
+): readonly PastRun[] {
+  const { state, holders, sharing } = lock;
+  if (state !== 'held') return [];
+  // Of an exclusive lock the others are what a minority shows.
+  return (sharing === 'exclusive' ? holders.slice(0, 1) : holders).flatMap((holder, at) =>
     runs.some(({ token }) => token === holder.token)
-  )
+      ? []
+      : (presentRunOf(lock.name, holder, at === 0 ? lock.fence : null, nowMs) ?? []),
+  );
+}
+
+/** null: it is no run, or has ended and the lock is kept. */
+function presentRunOf(name: string, holder: Holder, fence: number | null, nowMs: number) {
+  if (!holder.since || !holder.token || holder.endedAt !== null || holder.label === breakLabel)
     return null;
   const { token, host, pid, user, label, since, votes: masters } = holder;
   const { note, url } = holder;
@@ -210,7 +218,7 @@ export function presentRunOf(
   if (Number.isNaN(sinceMs)) return null;
   const beganAt = new Date(sinceMs).toISOString();
   const heldMs = Math.max(0, nowMs - sinceMs);
-  const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: 0, heldMs };
+  const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: null, heldMs };
   const end = { outcome: 'running', exitCode: null, signal: null, status: null };
   const one = { count: 1, firstAt: null };
   const others = { blocker: null, stoppedBy: null, lossReason: null };

@@ -84,7 +84,7 @@ function endingOf(run: PastRun): Ending {
 
 /** Empty for a run that did not wait, or whose end tells what was in its way. */
 function waitedFor({ heldMs, waitMs, blocker }: PastRun): string {
-  if (heldMs === null || waitMs < longWaitMs || blocker === null) return '';
+  if (heldMs === null || waitMs === null || waitMs < longWaitMs || blocker === null) return '';
   return `waited: ${heldLine(blocker)}`;
 }
 
@@ -237,8 +237,8 @@ function rowOf(run: PastRun, isOneName: boolean): Row {
 }
 
 /** Empty where it is not known yet: a run tells it with its end. */
-export function waitedText({ outcome, waitMs }: PastRun): string {
-  return outcome === 'running' ? '' : roughly(waitMs);
+export function waitedText({ waitMs }: PastRun): string {
+  return waitMs === null ? '' : roughly(waitMs);
 }
 
 function rowOfAct(act: PastAct, isOneName: boolean): Row {

@@ -178,7 +178,7 @@ function inRows<Item extends { readonly from: number; readonly to: number }>(
 function placed(run: PastRun, scale: Scale, nowMs: number, withNames: boolean) {
   const kind = kindOf(run);
   const beganX = scale.x(startOf(run));
-  const acquiredX = scale.x(startOf(run) + run.waitMs);
+  const acquiredX = scale.x(startOf(run) + (run.waitMs ?? 0));
   const endX = Math.max(
     scale.x(Math.min(endOf(run), nowMs)),
     acquiredX + (kind === 'missed' ? 0 : leastBarPx),

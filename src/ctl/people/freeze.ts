@@ -97,7 +97,13 @@ export async function freeze(call: Call): Promise<number> {
   query.reset();
   if (kind === 'frozen') await addToHistory(query, name, actLine('freeze', by, token));
   const [lock] = await query.look([name]);
-  return told(call, name, { ...frozenAnswer(kind, lock, token, failed), failed });
+  if (kind === 'no-quorum') {
+    const isLeft = failed.length > 0 ? ', or thaw it when they answer: some may show it' : '';
+    const why = whyNot(query) || (lock ? headlineOf(lock) : 'no quorum');
+    const message = `not frozen: ${why} (try again${isLeft})`;
+    return told(call, name, { ...noQuorum(query), message, failed });
+  }
+  return told(call, name, { ...frozenAnswer(kind, lock, token), failed });
 }
 
 export async function thaw(call: Call): Promise<number> {
@@ -145,10 +151,9 @@ function wordsOf(value: string): string {
 }
 
 function frozenAnswer(
-  kind: 'frozen' | 'taken' | 'no-quorum',
+  kind: 'frozen' | 'taken',
   lock: LockState | undefined,
   token: string,
-  failed: readonly string[],
 ): Omit<Answer, 'failed'> {
   const standing = lock?.freeze ?? null;
   switch (kind) {
@@ -164,11 +169,6 @@ function frozenAnswer(
       const advice = 'left alone; redlockctl thaw ends it';
       const { busy: code } = exitCode;
       return { outcome: 'taken', message: `${message} (${advice})`, code, token: null };
-    }
-    case 'no-quorum': {
-      const isLeft = failed.length > 0 ? ', or thaw it when they answer: some may show it' : '';
-      const message = `not frozen: ${lock ? headlineOf(lock) : 'no quorum'} (try again${isLeft})`;
-      return { outcome: 'no-quorum', message, code: exitCode.unreachable, token: null };
     }
   }
 }

@@ -6,6 +6,7 @@ import { type ActKind, renderAct } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
 import { mostReasonChars } from '../../lock/value.ts';
 import { UsageError } from '../../text/errors.ts';
+import { withoutPasswords } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
 import type { MasterQuery } from '../master-query.ts';
 
@@ -43,5 +44,5 @@ function reasonIn(args: Call['args']): string | null {
       `${verb}: --note: ${given.length} characters long (at most ${mostReasonChars.note})`,
     );
   }
-  return given;
+  return withoutPasswords(given);
 }

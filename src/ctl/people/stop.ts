@@ -56,12 +56,19 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
   if (codeOf[lock.state] === exitCode.ok || lock.holders.length === 0)
     return { outcome: 'free', message: 'nothing to stop', code: exitCode.ok };
   const holders = askable(lock, reports);
-  const unheard = lock.holders.find(({ token }) => !holders.some((one) => one.token === token));
-  if (unheard !== undefined) return cannotHear(unheard);
-  for (const holder of lock.holders) tell(`asking: ${quoted(name)}: ${describe(holder)}`);
+  const isAsked = ({ token }: Holder) => holders.some((one) => one.token === token);
+  const deaf = lock.holders.filter((holder) => !isAsked(holder));
+  // What a minority shows keeps no client out, and no holder from being asked.
+  const keeper = deaf.find(({ votes }) => votes >= lock.quorum);
+  const [first] = deaf;
+  if (first && (holders.length === 0 || (keeper && lock.sharing === 'exclusive')))
+    return cannotHear(keeper ?? first);
+  for (const holder of lock.holders.filter(isAsked))
+    tell(`asking: ${quoted(name)}: ${describe(holder)}`);
   for (const { token } of holders) await addToHistory(query, name, actLine('stop', by, token));
   const beganAt = clock.now();
   const outcome = await askToStop(query, clock, name, holders, { id: newId(), by }, waitMs);
+  if (outcome === 'stopped' && keeper) return cannotHear(keeper);
   return told(outcome, clock.now() - beganAt);
 }
 

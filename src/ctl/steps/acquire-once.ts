@@ -3,12 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { acquire, type IdentifiedServer } from '../../lock/acquire.ts';
-import { type Attempts, type IsHeldAround, waitUnlessNested } from '../../lock/nested-wait.ts';
 import type { Clock, Random, Report } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import { alone, type Claim, type Sharing } from '../../lock/types.ts';
 import { type HolderRecord, newClaim } from '../../lock/value.ts';
-import { type Acquisition, waitForLock } from '../../lock/wait.ts';
+import { type Acquisition, type IsHeldAround, waitForLock } from '../../lock/wait.ts';
 
 export interface AcquireOnceParts {
   readonly redlock: Redlock;
@@ -60,15 +59,14 @@ export async function acquireOnce(
       ),
     waiterId: waiterIdOf(newToken()),
     lineOf: () => null,
+    isHeldAround,
   };
-  const shared = { maxWaiters: null, giveUpAfterMs, aborted };
-  const wait = (attempts: Attempts) => waitForLock(waiting, { ...shared, ...attempts });
+  const shared = { retries: null, maxWaiters: null, giveUpAfterMs, aborted };
   const acquiring = {
     clock,
     report,
     servers,
-    wait: (leftMs: number | null) =>
-      waitUnlessNested(isHeldAround, wait, { waitMs: leftMs, retries: null }),
+    wait: (leftMs: number | null) => waitForLock(waiting, { ...shared, waitMs: leftMs }),
     release: (claim: Claim) => redlock.release(claim, 0, null),
     ready: async () => null,
   };

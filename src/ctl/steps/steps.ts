@@ -3,7 +3,6 @@
 // name it asks for the lock of the enclosing run, which the environment names. Exit 79 is "lost",
 // as in redlock-run.
 
-import type { Clock } from '../../lock/ports.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { enclosingLeaseOf } from '../../text/held-locks.ts';
@@ -11,7 +10,6 @@ import { roughly } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import { checkPast, isAboutPast } from '../history/check-past.ts';
 import { MasterQuery } from '../master-query.ts';
-import type { CtlSettings } from '../settings.ts';
 import {
   type Access,
   type Answer,
@@ -23,22 +21,19 @@ import {
 import { openStanding } from './opened-redlock.ts';
 
 export async function extend(call: Call): Promise<number> {
-  const { settings, clock } = call;
   const handle = handleOf(call);
-  return tellOf(call, handle, await extendBy(handle, settings.ttlMs, accessTo(settings, clock)));
+  return told(call, handle, (access) => extendBy(handle, call.settings.ttlMs, access));
 }
 
 export async function release(call: Call): Promise<number> {
-  const { settings, clock } = call;
   const handle = handleOf(call);
-  return tellOf(call, handle, await releaseByToken(handle, accessTo(settings, clock)));
+  return told(call, handle, (access) => releaseByToken(handle, access));
 }
 
 export async function check(call: Call): Promise<number> {
   if (isAboutPast(call)) return checkPast(call);
-  const { settings, clock } = call;
   const handle = checkedOf(call);
-  return tellOf(call, handle, await look(handle, accessTo(settings, clock)));
+  return told(call, handle, (access) => look(handle, access));
 }
 
 /** The lock that is asked for: of the token, or of a run around this process. */
@@ -57,12 +52,27 @@ function checkedOf({ args, environment }: Call): LockHandle {
   );
 }
 
-function accessTo(settings: CtlSettings, clock: Clock): Access {
-  return {
+/** Takes the step, and tells what has come of it; of masters that do not answer, also why. */
+async function told(
+  call: Call,
+  handle: LockHandle,
+  step: (access: Access) => Promise<Answer>,
+): Promise<number> {
+  const { settings, clock } = call;
+  const queries: MasterQuery[] = [];
+  const answer = await step({
     clock,
-    query: () => MasterQuery.of(settings, clock),
+    query: async () => {
+      const query = await MasterQuery.of(settings, clock);
+      queries.push(query);
+      return query;
+    },
     redlock: () => openStanding(settings, clock),
-  };
+  });
+  const last = queries.at(-1);
+  const isMisconfigured = last?.failures().some((failed) => failed?.cause === 'misconfigured');
+  tellOf(call, handle, answer, last?.failureLines() ?? []);
+  return answer.kind === 'unknown' && isMisconfigured ? exitCode.config : codes[answer.kind];
 }
 
 function handleOf({ args }: Call): LockHandle {
@@ -78,7 +88,12 @@ const codes: Readonly<Record<Answer['kind'], number>> = {
   unknown: exitCode.unreachable,
 };
 
-function tellOf({ args, print, tell }: Call, { name }: LockHandle, answer: Answer): number {
+function tellOf(
+  { args, print, tell }: Call,
+  { name }: LockHandle,
+  answer: Answer,
+  failures: readonly string[],
+): void {
   const { kind: outcome } = answer;
   const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
   if (args.has('--json')) {
@@ -86,10 +101,9 @@ function tellOf({ args, print, tell }: Call, { name }: LockHandle, answer: Answe
   } else if (outcome === 'lost')
     tell(`lost: ${quoted(name)}: not held with this token (see redlockctl status)`);
   else if (outcome === 'unknown')
-    tell(`no quorum: ${quoted(name)}: too few masters answered to tell`);
+    tell(`no quorum: ${quoted(name)}: ${failures.join('; ') || 'too few answered to tell'}`);
   else
     print(
       `${outcome}: ${quoted(name)}${validMs === null ? '' : `: for another ${roughly(validMs)}`}\n`,
     );
-  return codes[outcome];
 }

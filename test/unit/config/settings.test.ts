@@ -287,6 +287,15 @@ it('has a test above for every scalar key but those about masters', () => {
   );
 });
 
+it.each(['potatoes', '100000', '25h'])('--ttl %s is refused inside of a run too', async (ttl) => {
+  const environment = { REDLOCK_HELD: 'job', REDLOCK_HELD_LEASES: 'T:7:30000' };
+  const flags = [...local, '--reentrant', '--ttl', ttl];
+  expect(await failure({ flags, environment })).toMatchObject({
+    name: 'UsageError',
+    message: expect.stringContaining(`--ttl: "${ttl}": `),
+  });
+});
+
 describe('isolate and keepBackground contradict each other', () => {
   const message = expect.stringContaining('isolate: with keepBackground: ');
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import {
   pastActsOf,
   pastRunsOf,
-  presentRunOf,
+  presentRunsOf,
   vanishedRunsOf,
 } from '../../../src/ctl/history/run-history.ts';
 import { breakLabel, type Holder, type LockState } from '../../../src/ctl/lock-state.ts';
@@ -64,14 +64,26 @@ const holder: Holder = {
   endedAt: null,
 };
 
+const lockOf = (sharing: LockState['sharing'], holders: readonly Holder[]) =>
+  ({ name: 'n', state: 'held', sharing, holders, fence: null }) as unknown as LockState;
+
 it.each<[string, Partial<Holder>, string | undefined]>([
   ['runs', {}, 'running'],
   ['has ended, and its lock is kept', { endedAt: at(20) }, undefined],
   ['was broken, and others are kept out until it has ended', { label: breakLabel }, undefined],
 ])('a holder that %s', (_, facts, outcome) => {
-  const lock = { name: 'n', state: 'held', holders: [{ ...holder, ...facts }], fence: null };
   // Its history may not have been read, as that of a run that ended before --since.
-  expect(presentRunOf(lock as unknown as LockState, [], 30)?.outcome).toBe(outcome);
+  const [run] = presentRunsOf(lockOf('exclusive', [{ ...holder, ...facts }]), [], 30);
+  expect([run?.outcome, run?.waitMs]).toEqual(outcome ? [outcome, null] : [undefined, undefined]);
+});
+
+it('of a lock with slots every present holder is a run, beside one that is kept', () => {
+  const ended = { ...holder, token: 'a', endedAt: at(20) };
+  const others = ['b', 'c'].map((token) => ({ ...holder, token }));
+  const tokensOf = (lock: LockState) => presentRunsOf(lock, [], 30).map(({ token }) => token);
+  expect(tokensOf(lockOf('slots', [ended, ...others]))).toEqual(['b', 'c']);
+  // Of an exclusive lock the others are what a minority shows.
+  expect(tokensOf(lockOf('exclusive', others))).toEqual(['b']);
 });
 
 it('runs are in the order in which they began', () => {

@@ -7,18 +7,25 @@ import { heldAroundOf } from '../../../src/text/held-locks.ts';
 const around = { REDLOCK_HELD: 'outer,a%2Cb', REDLOCK_HELD_LEASES: 'T1:7:30000,T2::30000' };
 const record = JSON.stringify({ host: 'h', pid: 1, user: 'u', since: 's', label: 'l' });
 
-test.each<[string, NodeJS.ProcessEnv, string[], string, number, boolean]>([
-  ['the run around us', around, ['outer'], `T1 ${record}`, 1, true],
-  ['the run around us, by a name with a comma', around, ['a,b'], `T2 ${record}`, 1, true],
-  ['the run around us, by one of several names', around, ['x', 'outer'], `T1 ${record}`, 1, true],
-  ['another holder: the list is stale', around, ['outer'], `T9 ${record}`, 1, false],
-  ['another holder of another name of ours', around, ['outer'], `T2 ${record}`, 1, false],
-  ['a holder that is no redlock-run', around, ['outer'], 'foreign', 1, false],
-  ['no name of ours', around, ['other'], `T1 ${record}`, 1, false],
-  ['nothing around us', {}, ['outer'], `T1 ${record}`, 1, false],
-  ['one of several holders', around, ['outer'], `T9 ${record}`, 2, true],
-  ['a list without tokens', { REDLOCK_HELD: 'outer' }, ['outer'], `T9 ${record}`, 1, true],
-])('%s', (_, environment, names, holder, holderCount, expected) => {
+test.each<[string, NodeJS.ProcessEnv, string[], string, boolean, boolean]>([
+  ['the run around us', around, ['outer'], `T1 ${record}`, true, true],
+  ['the run around us, by a name with a comma', around, ['a,b'], `T2 ${record}`, true, true],
+  [
+    'the run around us, by one of several names',
+    around,
+    ['x', 'outer'],
+    `T1 ${record}`,
+    true,
+    true,
+  ],
+  ['another holder: the list is stale', around, ['outer'], `T9 ${record}`, true, false],
+  ['another holder of another name of ours', around, ['outer'], `T2 ${record}`, true, false],
+  ['a holder that is no redlock-run', around, ['outer'], 'foreign', true, false],
+  ['no name of ours', around, ['other'], `T1 ${record}`, true, false],
+  ['nothing around us', {}, ['outer'], `T1 ${record}`, true, false],
+  ['one of several holders', around, ['outer'], `T9 ${record}`, false, true],
+  ['a list without tokens', { REDLOCK_HELD: 'outer' }, ['outer'], `T9 ${record}`, true, true],
+])('%s', (_, environment, names, holder, isAlone, expected) => {
   const { token } = parseValue(holder);
-  expect(heldAroundOf(environment, names)?.({ token, holderCount }) ?? false).toBe(expected);
+  expect(heldAroundOf(environment, names)?.({ token, isAlone }) ?? false).toBe(expected);
 });
