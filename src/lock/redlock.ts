@@ -82,6 +82,7 @@ export class Redlock {
     // the waiters behind us would otherwise wait until we are forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;
+    let unconfirmed: readonly MasterFailure[] = [];
     const slow = this.#set.slow();
     const onRefusal = (master: Master) => {
       if (hasWon && claim.waiter) void master.dequeue(claim);
@@ -103,11 +104,12 @@ export class Redlock {
       const fence = fenceOf(votes.values(), this.masterCount);
       const lease = { claim, startedAt, validUntil, fence: fence.number };
       const agreed = fence.isAgreed ? lease : await this.#writeBack(lease, aborted);
-      if (agreed) {
+      if ('claim' in agreed) {
         hasWon = true;
         refusers.forEach(onRefusal);
         return { kind: 'acquired', lease: agreed, grantedCount };
       }
+      unconfirmed = agreed;
     }
     withdraw();
     this.#standing.set(claim, 'ended');
@@ -120,6 +122,7 @@ export class Redlock {
     void this.#track(this.#remove(holding, (master) => master.rollback(claim)));
     switch (verdict) {
       case 'granted':
+        if (unconfirmed.length > 0) return { kind: 'unreachable', failures: unconfirmed };
         return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
       case 'busy':
         return {
@@ -224,14 +227,16 @@ export class Redlock {
     return masters.every((master) => replies.has(master) || slow.includes(master));
   }
 
-  /** Raises the counters of a quorum to our number, by an extension; null: too few, or too late. */
-  async #writeBack(lease: Lease, aborted: AbortSignal): Promise<Lease | null> {
+  /**
+   * Raises the counters of a quorum to our number, by an extension. Failures: why too few masters
+   * have; without one it was too late.
+   */
+  async #writeBack(lease: Lease, aborted: AbortSignal): Promise<Lease | readonly MasterFailure[]> {
     this.#report({ kind: 'fence-raised', fence: lease.fence ?? 0 });
     const extension = await this.extend(lease, aborted);
-    if (extension.kind !== 'extended') return null;
-    return this.#clock.now() + this.#reserveMs < extension.lease.validUntil
-      ? extension.lease
-      : null;
+    if (extension.kind === 'unreachable') return extension.failures;
+    if (extension.kind !== 'extended') return [];
+    return this.#clock.now() + this.#reserveMs < extension.lease.validUntil ? extension.lease : [];
   }
 
   /**

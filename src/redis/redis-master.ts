@@ -43,6 +43,10 @@ interface MayHold {
   asked: symbol;
   /** The connections that owe the answer to such a request: its release must follow on each. */
   readonly owing: Set<Connection>;
+  /** Whether such a request has been sent. */
+  wasSent: boolean;
+  /** When a key that the last one has set is over, if the server runs. */
+  endsAt: number;
   /** The release that has not been confirmed; null: none was sent. */
   removal: Removal | null;
 }
@@ -62,6 +66,7 @@ export class RedisMaster implements Master {
   /** The ids under which we may be in the queue, with the last claim of each. */
   readonly #queued = new Map<string, Claim>();
   readonly #subscriber: Subscriber;
+  #isClosed = false;
 
   constructor(
     origin: Origin,
@@ -157,6 +162,7 @@ export class RedisMaster implements Master {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#subscriber.close();
     this.#connection?.close();
     for (const { owing } of this.#mayHold.values())
@@ -165,11 +171,26 @@ export class RedisMaster implements Master {
   }
 
   /** Registers a request that may set the value. */
-  #request({ value }: Claim): MayHold {
-    const asked = Symbol('request');
-    const mayHold = this.#mayHold.get(value) ?? { asked, owing: new Set(), removal: null };
-    this.#mayHold.set(value, Object.assign(mayHold, { asked }));
+  #request({ value, ttlMs }: Claim): MayHold {
+    this.#forgetOver();
+    const request = { asked: Symbol('request'), endsAt: this.#clock.now() + ttlMs };
+    const empty = { owing: new Set<Connection>(), wasSent: false, removal: null };
+    const mayHold = Object.assign(this.#mayHold.get(value) ?? empty, request);
+    this.#mayHold.set(value, mayHold);
     return mayHold;
+  }
+
+  /**
+   * A server that stands still for a day would owe a release for each attempt of it. What it
+   * has read by then is followed by its own release; a key left all the same ends by itself.
+   */
+  #forgetOver(): void {
+    const now = this.#clock.now();
+    for (const [value, mayHold] of this.#mayHold) {
+      if (mayHold.removal === null || now < mayHold.endsAt + silenceLimitMs.most) continue;
+      this.#mayHold.delete(value);
+      for (const connection of mayHold.owing) this.#settle(connection, mayHold);
+    }
   }
 
   /** The value is settled on this connection, which is closed if it was kept for that alone. */
@@ -206,7 +227,7 @@ export class RedisMaster implements Master {
       const again = keepsPosition ? withoutWaiter(removal) : removal;
       reply = await this.#ask(always, sending(again), repeatedRemovalOf);
     }
-    if (isFailed(reply)) mayHold.removal = removal;
+    if (isFailed(reply) && (mayHold.wasSent || wasSent)) mayHold.removal = removal;
     else this.#mayHold.delete(claim.value);
     // A later claim under the same id has entered the queue again, and will have to leave it.
     if (!isFailed(reply) && !keepsPosition && this.#queued.get(id) === queued)
@@ -251,6 +272,7 @@ export class RedisMaster implements Master {
     if (withdrawn.aborted)
       return { ...failed('connection', 'no connection in time'), isVague: true };
     const mayHold = set ? this.#mayHold.get(set.value) : undefined;
+    if (mayHold) mayHold.wasSent = true;
     mayHold?.owing.add(connection);
     const reply = await send(connection);
     if (set) this.#settle(connection, mayHold);
@@ -275,7 +297,8 @@ export class RedisMaster implements Master {
     this.#silenceLimitMs = Math.min(this.#silenceLimitMs * 2, silenceLimitMs.most);
   }
 
-  #connected(): Promise<Connection | Failed> {
+  async #connected(): Promise<Connection | Failed> {
+    if (this.#isClosed) return failed('connection', 'closed');
     const [mark, { ownList }] = [markQuestionOf(this.#settings, true), this.#settings];
     const meeting = { mostBytes: mostBytes.lock, mark, ownList };
     this.#dialing ??= Connection.dial(this.#origin, this.#clock, meeting).then((connection) => {

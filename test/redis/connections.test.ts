@@ -156,3 +156,38 @@ test('a wrong password', async () => {
   });
   expect(refused).toEqual(failed('denied', /^WRONGPASS/));
 });
+
+test('what was never sent to a master that is down is not released when it is back', async () => {
+  const master = await oneMaster();
+  const handle = handleOn(master);
+  await master.kill();
+  for (let nth = 0; nth < attemptCount; nth += 1) {
+    const claim = newClaim();
+    const [vote, reply] = await Promise.all([
+      handle.acquire(claim, lasting),
+      handle.rollback(claim),
+    ]);
+    expect([vote.kind, reply.kind]).toEqual(['failed', 'failed']);
+  }
+  await master.restart();
+  expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ kind: 'granted' });
+  const stats = String(await master.command('info', 'commandstats'));
+  expect(Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(5);
+});
+
+test('a master that is closed is not dialled again, whatever it still owes', async () => {
+  const master = await oneMaster();
+  const handle = handleOn(master);
+  const claim = newClaim();
+  expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
+  master.freeze();
+  const releasing = handle.release(claim, 0, null);
+  handle.close();
+  expect(await releasing).toMatchObject({ kind: 'failed' });
+  expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ kind: 'failed' });
+  master.thaw();
+  await eventually('no connection is left but this one', async () => {
+    const info = String(await master.command('info', 'clients'));
+    return /connected_clients:1\b/.test(info);
+  });
+});

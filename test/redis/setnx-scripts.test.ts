@@ -191,3 +191,10 @@ describe('a look, a break, and another value for the time that is left', () => {
     seconds -1.5 | none | released -> -
   `);
 });
+
+test('a number that is too large for a time is held as it is, without an end', async () => {
+  const number = '1764000000000000000';
+  await master.command('set', 'k', number);
+  expect(await asks.acquire?.(number)).toBe('refused: them ∞');
+  expect(await asks.look?.(number)).toBe('them ∞');
+});

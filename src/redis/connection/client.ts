@@ -253,14 +253,16 @@ function renewLater(
   const delayMs = source.renewInMs();
   if (delayMs === null) return;
   const timer = setTimeout(async () => {
+    client.off('end', cancel);
     const password = await source.password();
     if (client.status !== 'ready') return;
     const enter = (one: string) => logIn(username, one, call);
     if (!isFailed(password)) await enterAgain(source, password, enter).catch(() => {});
     if (client.status === 'ready') renewLater(client, source, username, call);
   }, delayMs);
+  const cancel = () => clearTimeout(timer);
   timer.unref();
-  client.once('end', () => clearTimeout(timer));
+  client.once('end', cancel);
 }
 
 /** Logs in. Resolves with whether the server needs no password, which is no failure. */

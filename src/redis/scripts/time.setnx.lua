@@ -9,13 +9,14 @@
 -- than we use it, and theirs is over a second after it has come.
 --
 -- end_of(time): in ms; false for what is no time. Milliseconds are understood as well: seconds have
--- twelve digits in 3,000 years.
+-- twelve digits in 3,000 years, and milliseconds sixteen in 30,000.
 -- owner_of(time, ownerKey): the value that the owner key gives this time to, or false.
 
 local differenceMs = 1000
 local function end_of(time)
   if not string.find(time, '^%d+%.?%d*$') then return false end
   local number = tonumber(time)
+  if number >= 1000000000000000 then return false end
   return number < 100000000000 and number * 1000 or number
 end
 local function owner_of(time, ownerKey)

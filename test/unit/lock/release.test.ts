@@ -64,3 +64,19 @@ it('waits for a master that answered last, whatever it still owes', async () => 
   await clock.moveTo(20);
   expect(await releasing).toMatchObject({ isConfirmed: true, releasedCount: 2 });
 });
+
+it('tells which masters have not answered a write-back of the fence', async () => {
+  const clock = new HandClock();
+  const failed = { kind: 'failed', cause: 'connection', message: 'reset' } as const;
+  const acquired = [granted(7), granted(8), failed];
+  const masters = acquired.map((vote, at) => {
+    const extension = at === 0 ? extended : failed;
+    return master(`m${at}`, Promise.resolve(vote), Promise.resolve(extension as never), never);
+  });
+  const settings = { masterTimeoutMs: 500, reserveMs: 0, driftFactor: 0 };
+  const redlock = new Redlock(masters, clock, settings, () => {});
+  expect(await redlock.attempt(claim, new AbortController().signal)).toMatchObject({
+    kind: 'unreachable',
+    failures: [{ master: 'm1' }, { master: 'm2' }],
+  });
+});
