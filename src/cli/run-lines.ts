@@ -130,7 +130,7 @@ type CommandEvent = Extract<
 function commandText(which: string, event: CommandEvent): string {
   switch (event.kind) {
     case 'child-started':
-      return `started: ${which}: pid ${event.pid ?? 'none'}`;
+      return `started: ${which}: pid ${event.pid}`;
     case 'child-exited':
       return `ended: ${which}: ${exitLine(event.exit)} after ${roughly(event.runMs)}`;
     case 'relayed':

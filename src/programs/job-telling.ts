@@ -32,9 +32,13 @@ export class JobTelling {
   /** The names of the masters that are known to fail. */
   readonly #failing = new Set<string>();
   #position: number | null = null;
+  /** Loaded at once: another release may have been installed by the end of a long job. */
+  readonly #reporting: Promise<typeof import('../cli/report.ts')> | null;
 
   constructor(settings: Settings, reporter: Reporter) {
     const self = holderRecordOf(settings);
+    this.#reporting = settings.reportFile === null ? null : import('../cli/report.ts');
+    this.#reporting?.catch(() => {}); // It is told when it is needed.
     this.#settings = settings;
     this.#reporter = reporter;
     this.#onlookers = [
@@ -64,8 +68,8 @@ export class JobTelling {
   /** Resolves with why the file of --report could not be written, or null. */
   async #writeReport({ finished, slot, servers }: JobEnd, status: ExitStatus) {
     const { reportFile, names, note, url, traceId } = this.#settings;
-    if (reportFile === null) return null;
-    const { reportOf, writeReport } = await import('../cli/report.ts');
+    if (reportFile === null || this.#reporting === null) return null;
+    const { reportOf, writeReport } = await this.#reporting;
     const masters = mastersSeen(servers, this.#failing);
     const seen = { position: this.#position, slot, masters, note, url, traceId };
     return writeReport(reportFile, reportOf(names, finished, seen, status.code));

@@ -11,7 +11,7 @@ import { childEnvironment } from '../run/environment.ts';
 import { GuardClient } from '../run/guard/client.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { findIsolation, type Isolation } from '../run/isolation.ts';
-import { runOnLost } from '../run/on-lost.ts';
+import { prepareOnLost, runOnLost } from '../run/on-lost.ts';
 import type { ExitStatus } from '../run/outcome.ts';
 import type { ReportRun } from '../run/ports.ts';
 import { endedBefore, whyCannotStart } from '../run/preconditions.ts';
@@ -60,6 +60,7 @@ async function play(
   const isForeground = settings.foreground ?? hasTerminal();
   let slot: number | null = null;
   let hook: Promise<void> | null = null;
+  if (settings.onLost !== null) prepareOnLost();
   const environmentOf = (lease: Lease) =>
     childEnvironment(process.env, lease, slotOf(lease.claim, settings.slotCount));
   const guard = guardFor(settings, machine, lock, (reason) => run.post({ kind: 'lost', reason }));
@@ -93,7 +94,9 @@ async function play(
     areMastersReplaced: () => whyMastersReplaced() !== null,
     onLost: (lease, reason) => {
       const environment = { ...environmentOf(lease), REDLOCK_LOST: reason };
-      if (settings.onLost !== null) hook = runOnLost(settings.onLost, environment);
+      if (settings.onLost === null) return;
+      hook = runOnLost(settings.onLost, environment);
+      hook.catch(() => {}); // It is told when the run is over, and does not end the command.
     },
     suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
   });

@@ -8,6 +8,14 @@ import { send } from './processes/process-tree.ts';
 
 const longestMs = 10_000;
 
+/**
+ * Loads what the hook needs, before the command is started: another release may have been
+ * installed by the time when the lock is lost.
+ */
+export function prepareOnLost(): void {
+  import('./processes/execa.ts').catch(() => {}); // It is told when it is needed.
+}
+
 /** Resolves when the script has ended or was killed after ten seconds. It changes no exit code. */
 export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const { execa } = await import('./processes/execa.ts');

@@ -37,7 +37,7 @@ export function timeLeftOf(
 
 export type RunEvent =
   | LockEvent
-  | { readonly kind: 'child-started'; readonly pid: number | undefined }
+  | { readonly kind: 'child-started'; readonly pid: number }
   | { readonly kind: 'child-exited'; readonly exit: ChildExit; readonly runMs: number }
   | { readonly kind: 'relayed'; readonly signal: Signal }
   /** `validMs`: what is left of validity; `unconfirmedMs`: the time since the last confirmation. */

@@ -43,6 +43,7 @@ export class Run {
   #lease: Lease | null = null;
   #child: Child | null = null;
   #leftCount = 0;
+  #hasStarted = false;
   #hasCrashed = false;
   #isLossTold = false;
   /** When each signal came last. */
@@ -90,13 +91,18 @@ export class Run {
     }
   }
 
-  /** A signal has come; `isFromTerminal`: the command has received it itself. */
+  /** A signal has come; `isFromTerminal`: the command has received it itself, if it is there. */
   signal(signal: Signal, isFromTerminal: boolean): void {
     const now = this.#now();
     const lastAt = this.#signalledAt.get(signal) ?? Number.NEGATIVE_INFINITY;
     const isRepeated = now - lastAt < repeatMs;
     this.#signalledAt.set(signal, now);
-    this.post({ kind: 'signal', signal, isFromTerminal, isRepeated });
+    this.post({
+      kind: 'signal',
+      signal,
+      isFromTerminal: isFromTerminal && this.#hasStarted,
+      isRepeated,
+    });
   }
 
   #report(event: RunEvent): void {
@@ -174,9 +180,16 @@ export class Run {
     const child = startChild(lease);
     this.#child = child;
     this.#keeper.begin();
-    child.started.then((pid) => this.#report({ kind: 'child-started', pid }), this.crash);
+    child.started.then((pid) => this.#started(pid), this.crash);
     child.exited.then((ended) => this.#exited(ended), this.crash);
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'max-run' });
+  }
+
+  /** undefined: it could not be started. */
+  #started(pid: number | undefined): void {
+    if (pid === undefined) return;
+    this.#hasStarted = true;
+    this.#report({ kind: 'child-started', pid });
   }
 
   #onConfirmed(lease: Lease): void {

@@ -234,8 +234,9 @@ function whileSweeping(state: State, event: Event): Step {
       if (event.unkillable.length > 0) return abandon(state, event.unkillable);
       return [{ ...state, phase: 'releasing' }, [release]];
     case 'lost':
+      if (event.reason === 'guard-lost') return [state, [{ kind: 'shorten-grace' }]];
       // Leftover processes were alive when the lock was already lost.
-      if (event.reason === 'guard-lost' || state.cause?.kind === 'lost') return kill(state);
+      if (state.cause?.kind === 'lost') return kill(state);
       return [
         { ...state, cause: event, isKilled: true },
         [{ kind: 'stop', signal: null }, { kind: 'kill' }],

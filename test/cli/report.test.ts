@@ -21,7 +21,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { generous } from '../servers/patience.ts';
-import { readableProgram } from '../servers/readable-copy.ts';
+import { ownProgram, readableProgram } from '../servers/readable-copy.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import {
   environmentFor,
@@ -77,6 +77,18 @@ test('every outcome, with the exit code or signal, and the status', async () => 
     ['not-found', null, null, 127],
     ['max-run', null, 'SIGTERM', 124],
   ]);
+});
+
+test('--report and --on-lost work when the package is replaced during the run', async () => {
+  const { path, folder } = ownProgram();
+  const report = reportFile();
+  const args = ['--ttl', '30s', '--report', report, '--on-lost', 'echo hook >&2', 'l', '--'];
+  const job = start([...args, 'sh', '-c', `rm -r ${folder}; echo ready; exec sleep 60`], { path });
+  await job.says('stdout', /ready/);
+  await Promise.all(masters.map((master) => master.command('set', 'redlock:l', 'other')));
+  const { code, stderr } = await job.result;
+  expect([code, stderr]).toEqual([79, expect.stringMatching(/^hook$/m)]);
+  expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ outcome: 'lost' });
 });
 
 test('times, extensions, the fencing number and the masters', async () => {

@@ -59,6 +59,24 @@ withPerl('leftovers that do not obey are killed before the lock is free', async 
   expect(outcome.goneAfterMs).toBeLessThan(2_500);
 });
 
+withPerl('leftovers are ended within five seconds when the guard dies meanwhile', async () => {
+  const job = startFamily(await sharedMasters(), {
+    flags: ['--ttl', '3m', '-k', '50s'],
+    kinds: ['deaf'],
+    itself: 'leaves',
+    stdin: 'pipe',
+  });
+  await job.ready();
+  job.leaves();
+  await job.run.says('stderr', /the command left \d+ process/);
+  process.kill(job.guardPid, 'SIGKILL');
+  const outcome = await job.outcome();
+  measure('leftovers whose guard died', outcome);
+  expect(outcome).toMatchObject({ code: 0 });
+  expect(linesOf(outcome)[1]).toMatch(/the guard process died/);
+  expect(outcome.goneAfterMs).toBeLessThan(15_000);
+});
+
 withPerl('a lone rabbit that the command leaves behind is not overlooked', async () => {
   const masters = await sharedMasters();
   const jobs = Array.from({ length: 4 }, () =>

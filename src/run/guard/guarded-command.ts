@@ -192,10 +192,14 @@ export class GuardedCommand implements Child {
   #reap(): void {
     if (this.#isLeft) return;
     const { libc, others } = this.#parts;
-    const children = childrenHere();
-    // After they were listed: until then the guard was there to take what is the command's.
-    if (this.#hasGuard) others.note(children);
-    reapOrphans(libc, children, this.#pid ?? undefined);
+    try {
+      const children = childrenHere();
+      // After they were listed: until then the guard was there to take what is the command's.
+      if (this.#hasGuard) others.note(children);
+      reapOrphans(libc, children, this.#pid ?? undefined);
+    } catch {
+      // Descriptors may have run out, for example. The next look follows.
+    }
   }
 
   get #hasGuard(): boolean {
@@ -234,8 +238,12 @@ export class GuardedCommand implements Child {
     this.#watch.end();
     const tree = this.#left();
     this.#parts.guard.dropRequests();
-    if (this.#hasExited) return;
     const count = tree.countAlive();
+    if (this.#hasExited) {
+      // What the command has left behind is ended without a second process from now on.
+      if (count > 0) this.#parts.onLost(this.#how);
+      return;
+    }
     if (this.#isStarting) {
       this.#resolveStarted(undefined);
       return this.#ended({ kind: 'unknown-start', isAlive: count > 0 }, count);

@@ -61,8 +61,7 @@ export class GuardWatch {
     const { unanswered } = guard;
     const isOwing =
       unanswered !== null && (unanswered === this.#unanswered || this.#stillCount === 0);
-    // One with a thread that is runnable is starved: it waits for a processor.
-    const isStill = this.#seemsStill(isOwing) && !guard.isRunnable;
+    const isStill = this.#isStill(isOwing);
     this.#stillCount = isStill ? this.#stillCount + 1 : 0;
     this.#unanswered = unanswered;
     if (this.#stillCount >= stillLooks) {
@@ -70,6 +69,15 @@ export class GuardWatch {
       return onSilent();
     }
     this.#lookIn(this.#stillCount > 0 || unanswered !== null ? stillMs : untroubledMs);
+  }
+
+  #isStill(isOwing: boolean): boolean {
+    try {
+      // One with a thread that is runnable is starved: it waits for a processor.
+      return this.#seemsStill(isOwing) && !this.#parts.guard.isRunnable;
+    } catch {
+      return false; // Its state cannot be read now: descriptors have run out, for example.
+    }
   }
 
   #seemsStill(isOwing: boolean): boolean {

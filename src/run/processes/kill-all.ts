@@ -55,7 +55,7 @@ export async function killAll(
 
 class Killing {
   /** The command is in it with a terminal; without one it has a session of its own. */
-  readonly #ownSession = processEntry(process.pid)?.session;
+  #ownSession: number | undefined;
   /** The processes that were sent SIGKILL, and when first, by performance.now(). */
   readonly #killedAt = new Map<string, number>();
   readonly #unkillable = new Set<string>();
@@ -82,6 +82,7 @@ class Killing {
   }
 
   #isFoundedInside({ session }: ProcessEntry): boolean {
+    this.#ownSession ??= processEntry(process.pid)?.session;
     return session !== this.#ownSession;
   }
 }

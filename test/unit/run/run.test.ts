@@ -194,13 +194,16 @@ it('a command that was never started: --on-lost is told of the lock, and it is 7
 
 it('a command that its guard refuses to start is neither stopped nor killed', async () => {
   const events: string[] = [];
-  const { finished, endAt, kills } = startRun({ report: ({ kind }) => events.push(kind) });
+  const { finished, endAt, kills } = startRun(
+    { report: ({ kind }) => events.push(kind) },
+    { started: Promise.resolve(undefined) },
+  );
   await new Promise(setImmediate);
   endAt(100, { exit: { kind: 'never-started', reason: 'guard-lost' }, leftCount: 0, agoMs: 0 });
   const { result } = await finished;
   expect(result).toMatchObject({ cause: { kind: 'lost', reason: 'guard-lost' }, isKilled: false });
   expect(exitStatusOf(result, 75).code).toBe(69);
-  expect(events).toEqual(['child-started', 'never-started', 'released']);
+  expect(events).toEqual(['never-started', 'released']);
   expect(kills).toEqual([]);
 });
 
@@ -294,4 +297,17 @@ it('a loss is passed on once, with the lease and the first reason', async () => 
   run.post({ kind: 'swept', unkillable: [] });
   expect((await finished).result.cause.kind).toBe('lost');
   expect(losses).toEqual([[claim.token, 'guard-lost']]);
+});
+
+it('Ctrl-C stops a run whose command is being started, and has not received it', async () => {
+  const stops: string[] = [];
+  const { run, finished, endAt } = startRun(
+    {},
+    { started: new Promise(() => {}), stop: (signal) => stops.push(signal) },
+  );
+  await new Promise(setImmediate);
+  run.signal('SIGINT', true);
+  expect(stops).toEqual(['SIGINT']);
+  endAt(10, { exit: { kind: 'signaled', signal: 'SIGINT' }, leftCount: 0, agoMs: 0 });
+  expect((await finished).result.cause.kind).toBe('signal');
 });
