@@ -94,6 +94,7 @@ export function usageError(message: string): RedlockError {
 export function notAcquiredError(
   resources: readonly string[],
   acquisition: NotAcquired,
+  hasRetries: boolean,
   cause: unknown,
 ): RedlockError {
   const which = whichOf(resources);
@@ -101,7 +102,8 @@ export function notAcquiredError(
     case 'busy': {
       const { holder, freeInMs, holderCount, blockedName } = acquisition;
       const held = holderLine(holder, freeInMs, holderCount);
-      const message = busyLine(oneOf(resources, blockedName), held, 'raise waitMs');
+      const advice = hasRetries ? 'raise retries.count' : 'raise waitMs';
+      const message = busyLine(oneOf(resources, blockedName), held, advice);
       return new RedlockError('busy', message, { holder, freeInMs });
     }
     case 'unreachable': {

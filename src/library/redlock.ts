@@ -217,7 +217,7 @@ export class Redlock implements AsyncDisposable {
     );
     if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
     if (acquisition.kind !== 'acquired')
-      throw notAcquiredError(form.resources, acquisition, given.signal?.reason);
+      throw notAcquiredError(form.resources, acquisition, !!retries, given.signal?.reason);
     this.#hasIdentified = true;
     const onOver = () => void this.#leases.delete(lease);
     const lease = new HeldLease(acquisition.lease, {

@@ -5,7 +5,7 @@
 
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LocalError } from './error.ts';
+import { LocalError, onDisk } from './error.ts';
 
 /** The kernel's limit is 108 bytes with the final NUL, 104 on a Mac. */
 const longestSocketPathBytes = 100;
@@ -36,7 +36,7 @@ export function socketPaths(directory: string): string[] {
  * write to it or has created it: the owner of the folder decides which run gets the lock.
  */
 export function isPrivateDirectory(directory: string): boolean {
-  const status = lstatSync(directory, { throwIfNoEntry: false });
+  const status = onDisk(directory, () => lstatSync(directory, { throwIfNoEntry: false }));
   if (status === undefined) return false;
   const refuse = (why: string) => new LocalError(78, directory, why, nameAnother);
   if (status.isSymbolicLink()) throw refuse('is a symbolic link');

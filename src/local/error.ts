@@ -14,6 +14,17 @@ export class LocalError extends Error {
   }
 }
 
+/** Uses the folder of the local masters: what node:fs throws is told as an error of this folder. */
+export function onDisk<Result>(directory: string, use: () => Result): Result {
+  try {
+    return use();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new LocalError(69, directory, `cannot be used: ${code}`, 'name another localDirectory');
+  }
+}
+
 /** No redis-server and no valkey-server on this machine. */
 export class NoServerProgram extends LocalError {
   override readonly name = 'NoServerProgram';

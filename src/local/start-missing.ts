@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makePrivateDirectory } from './directory.ts';
-import { LocalError, NoServerProgram } from './error.ts';
+import { LocalError, NoServerProgram, onDisk } from './error.ts';
 import { isListening, startServer } from './server.ts';
 import { type Environment, findServerProgram, type ServerProgram } from './server-program.ts';
 import { lifetimeMs, takeTurn } from './turn.ts';
@@ -24,13 +24,13 @@ export async function startMissing(
   makePrivateDirectory(directory);
   const endAt = performance.now() + waitLimitMs;
   while ((await missing(sockets)).length > 0) {
-    const turn = takeTurn(directory);
+    const turn = onDisk(directory, () => takeTurn(directory));
     if (turn !== null) {
       try {
         const absent = await missing(sockets);
         if (turn.isFresh()) await startAll(program, absent);
       } finally {
-        turn.end();
+        onDisk(directory, () => turn.end());
       }
     } else if (performance.now() > endAt) {
       throw new LocalError(

@@ -111,7 +111,8 @@ export function parseAddress(text: string): MasterAddress {
 
 /** That of a master of --local. */
 export function localAddress(socket: string): MasterAddress {
-  return { ...parseAddress(`unix://${encodeURI(socket)}`), isLocal: true };
+  const path = socket.split('/').map(encodeURIComponent).join('/');
+  return { ...parseAddress(`unix://${path}`), isLocal: true };
 }
 
 /**

@@ -2,7 +2,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { AddressError, endpointOf, parseAddress } from '../../../src/redis/address.ts';
+import {
+  AddressError,
+  endpointOf,
+  localAddress,
+  parseAddress,
+} from '../../../src/redis/address.ts';
 import { withoutSecrets } from '../../../src/text/foreign-text.ts';
 import { anyText } from '../any-text.ts';
 
@@ -231,4 +236,9 @@ describe('endpoints are the same', () => {
   ])('%s and %s: %s', (one, other, same) =>
     expect(endpointOf(parseAddress(one)) === endpointOf(parseAddress(other))).toBe(same),
   );
+});
+
+test('the socket of a local master may have any name', () => {
+  const path = '/run/a b/#1?%41/m1.sock';
+  expect(localAddress(path)).toMatchObject({ path, isLocal: true });
 });
