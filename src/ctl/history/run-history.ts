@@ -51,8 +51,8 @@ export interface PastRun {
   /** null: its command was never started. */
   readonly heldMs: number | null;
   /**
-   * As in --report; `running` for a present holder; `vanished` for
-   * a run that has begun, whose lock is gone, and of whose end no master knows.
+   * As in --report; `running` for a present holder; `vanished` for a run that has begun, whose lock
+   * is gone, and of whose end no master knows.
    */
   readonly outcome: string;
   readonly exitCode: number | null;
