@@ -217,13 +217,14 @@ class Wait {
   #isNested(attempt: Failure): boolean {
     const { isHeldAround } = this.#parts;
     if (!isHeldAround || this.#isHolderKnown || attempt.kind !== 'busy') return false;
-    const { holder, holderCount } = attempt;
-    // A freeze is shown in the place of the holder, and hides it.
-    if (parseFreeze(holder) !== null) return false;
+    const { holder, holderCount, supersededBy } = attempt;
+    const { sharing } = this.#claim;
+    // A freeze is shown in the place of the holder, and hides it; '' is the waiters before us.
+    const isHidden = parseFreeze(holder) !== null || (holder === '' && sharing.kind !== 'shared');
+    if (isHidden || supersededBy !== null) return false;
     this.#unknownCount += 1;
     this.#isHolderKnown = attempt.isHeld || this.#unknownCount > splitRetryCount;
     // Of slots another one may become free.
-    const { sharing } = this.#claim;
     const isForSlot = sharing.kind === 'slots' && holder === modeOf(sharing);
     if (!this.#isHolderKnown || isForSlot) return false;
     const isAlone = holderCount === 1 && !isMode(holder);

@@ -128,6 +128,8 @@ export class RedisMaster implements Master {
 
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
     this.#subscriber.resubscribe();
+    const held = this.#mayHold.get(claim.value);
+    if (held) held.endsAt = this.#clock.now() + claim.ttlMs;
     const call = this.#calls.toExtend(claim, fence, this.#settings.prefix);
     return this.#ask(withdrawn, (connection) => connection.run(call), extensionOf);
   }

@@ -196,10 +196,11 @@ export function presentRunsOf(
   runs: readonly PastRun[],
   nowMs: number,
 ): readonly PastRun[] {
-  const { state, holders, sharing } = lock;
+  const { state, holders, quorum } = lock;
   if (state !== 'held') return [];
-  // Of an exclusive lock the others are what a minority shows.
-  return (sharing === 'exclusive' ? holders.slice(0, 1) : holders).flatMap((holder, at) =>
+  // The others are what a minority shows.
+  const standing = holders.filter(({ votes }) => votes >= quorum);
+  return standing.flatMap((holder, at) =>
     runs.some(({ token }) => token === holder.token)
       ? []
       : (presentRunOf(lock.name, holder, at === 0 ? lock.fence : null, nowMs) ?? []),

@@ -94,12 +94,13 @@ export async function freeze(call: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
   const { kind } = await freezeLock(query, name, value, forMs ?? 0);
   const failed = failedIn(query);
+  const whyFailed = whyNot(query);
   query.reset();
   if (kind === 'frozen') await addToHistory(query, name, actLine('freeze', by, token));
   const [lock] = await query.look([name]);
   if (kind === 'no-quorum') {
     const isLeft = failed.length > 0 ? ', or thaw it when they answer: some may show it' : '';
-    const why = whyNot(query) || (lock ? headlineOf(lock) : 'no quorum');
+    const why = whyFailed || (lock ? headlineOf(lock) : 'no quorum');
     const message = `not frozen: ${why} (try again${isLeft})`;
     return told(call, name, { ...noQuorum(query), message, failed });
   }

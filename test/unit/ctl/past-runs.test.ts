@@ -65,7 +65,7 @@ const holder: Holder = {
 };
 
 const lockOf = (sharing: LockState['sharing'], holders: readonly Holder[]) =>
-  ({ name: 'n', state: 'held', sharing, holders, fence: null }) as unknown as LockState;
+  ({ name: 'n', state: 'held', sharing, holders, quorum: 2, fence: null }) as unknown as LockState;
 
 it.each<[string, Partial<Holder>, string | undefined]>([
   ['runs', {}, 'running'],
@@ -82,8 +82,10 @@ it('of a lock with slots every present holder is a run, beside one that is kept'
   const others = ['b', 'c'].map((token) => ({ ...holder, token }));
   const tokensOf = (lock: LockState) => presentRunsOf(lock, [], 30).map(({ token }) => token);
   expect(tokensOf(lockOf('slots', [ended, ...others]))).toEqual(['b', 'c']);
-  // Of an exclusive lock the others are what a minority shows.
-  expect(tokensOf(lockOf('exclusive', others))).toEqual(['b']);
+  // What a minority shows is none.
+  const [b, c] = others as [Holder, Holder];
+  expect(tokensOf(lockOf('exclusive', [b, { ...c, votes: 1 }]))).toEqual(['b']);
+  expect(tokensOf(lockOf('slots', [b, { ...c, votes: 1 }]))).toEqual(['b']);
 });
 
 it('runs are in the order in which they began', () => {

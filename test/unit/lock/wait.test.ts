@@ -24,7 +24,7 @@ const busyBy = (token: string, isHeld = true) => busyWith(`${token} ${record}`, 
 const busyWith = (holder: string, isHeld = true): Attempt => ({
   kind: 'busy',
   holder,
-  holderCount: 1,
+  holderCount: holder === '' ? 0 : 1,
   freeInMs: 1_000,
   isHeld,
   position: null,
@@ -123,6 +123,7 @@ test.each<[string, NodeJS.ProcessEnv, typeof waiting, Attempt[], string, number]
   ['shared by holders that are not shown', inside, waiting, [shared], 'nested', 1],
   ['shared, and not by it', {}, waiting, [shared, free], 'acquired', 2],
   ['frozen, which hides the holder', inside, waiting, [frozen, busyBy('T1')], 'nested', 2],
+  ['waiters are before it', inside, waiting, [busyWith(''), free], 'acquired', 2],
   ['decided once', inside, waiting, [busyBy('T2'), busyBy('T1'), free], 'acquired', 3],
 ])('a run inside of another one: %s', async (_, environment, limits, answers, kind, attempts) => {
   const attemptCount = attempts;
