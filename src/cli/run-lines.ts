@@ -154,7 +154,7 @@ function commandText(which: string, event: CommandEvent): string {
     case 'guard-restarted':
       return `${which}: ${guardIs[event.how]}; started another one`;
     case 'guard-lost':
-      return `${which}: ${guardIs[event.how]}; ending the command`;
+      return `${which}: ${guardIs[event.how]}; ending all that it guarded`;
     case 'never-started':
       return `lost: ${which}: ${reasonLine(event.reason)}: the command is not started`;
     case 'unknown-start':

@@ -34,8 +34,8 @@ import { codeOf } from './status.ts';
 
 /**
  * broken: removed, and a quorum no longer shows it. free: it was not held. gone: nothing was left
- * to remove. changed-hands: held by someone else by now, and left alone. refused: not confirmed, or
- * it is ambiguous which holder is meant. no-quorum: too few masters answered.
+ * to remove. changed-hands: held by someone else by now, and left alone. refused: not confirmed,
+ * frozen, or it is ambiguous which holder is meant. no-quorum: too few masters answered.
  */
 export type BreakOutcome = 'broken' | 'free' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
 

@@ -199,6 +199,7 @@ export class Redlock implements AsyncDisposable {
       newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
       waiterId: this.#claims.waiterId(form, label),
       lineOf: () => null,
+      isHeldAround: null,
     };
     const attempts = { retries: retries ? retriesOf(retries) : null, maxWaiters: null };
     const limits = { ...attempts, giveUpAfterMs, aborted };

@@ -21,7 +21,7 @@ export function onDisk<Result>(directory: string, use: () => Result): Result {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    throw new LocalError(69, directory, `cannot be used: ${code}`, 'name another localDirectory');
+    throw new LocalError(78, directory, `cannot be used: ${code}`, 'name another localDirectory');
   }
 }
 

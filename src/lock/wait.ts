@@ -92,8 +92,8 @@ export interface WaitParts {
   readonly waiterId: string;
   /** The line for the history when a waiter leaves without the lock; null: none. */
   readonly lineOf: (claim: Claim, acquisition: NotAcquired) => string | null;
-  /** null, absent: no run around this process has a name of this lock. */
-  readonly isHeldAround?: IsHeldAround | null;
+  /** null: no run around this process has a name of this lock. */
+  readonly isHeldAround: IsHeldAround | null;
 }
 
 /** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
@@ -213,21 +213,26 @@ class Wait {
     return this.#slotTryCount < sharing.slotCount;
   }
 
-  /** Decided once: by the first refusal that is more than a split vote. */
+  /**
+   * By the first refusal that is more than a split vote. Later ones decide only by the token of
+   * the holder: of several names it may be shown when another one has become free.
+   */
   #isNested(attempt: Failure): boolean {
     const { isHeldAround } = this.#parts;
-    if (!isHeldAround || this.#isHolderKnown || attempt.kind !== 'busy') return false;
+    if (!isHeldAround || attempt.kind !== 'busy') return false;
     const { holder, holderCount, supersededBy } = attempt;
     const { sharing } = this.#claim;
     // A freeze is shown in the place of the holder, and hides it; '' is the waiters before us.
     const isHidden = parseFreeze(holder) !== null || (holder === '' && sharing.kind !== 'shared');
     if (isHidden || supersededBy !== null) return false;
     this.#unknownCount += 1;
-    this.#isHolderKnown = attempt.isHeld || this.#unknownCount > splitRetryCount;
+    if (!attempt.isHeld && this.#unknownCount <= splitRetryCount) return false;
+    const isFirst = !this.#isHolderKnown;
+    this.#isHolderKnown = true;
     // Of slots another one may become free.
     const isForSlot = sharing.kind === 'slots' && holder === modeOf(sharing);
-    if (!this.#isHolderKnown || isForSlot) return false;
     const isAlone = holderCount === 1 && !isMode(holder);
+    if (isForSlot || !(isFirst || isAlone)) return false;
     return isHeldAround({ token: parseValue(holder).token, isAlone });
   }
 

@@ -65,7 +65,7 @@ export type RunEvent =
   | { readonly kind: 'unkillable'; readonly pids: readonly number[]; readonly remainingMs: number }
   /** Before the command was started: another guard has been started. */
   | { readonly kind: 'guard-restarted'; readonly how: GuardEnd }
-  /** While the command ran, which is ended now. */
+  /** While the command ran, or what it has left behind: that is ended now. */
   | { readonly kind: 'guard-lost'; readonly how: GuardEnd }
   /** A master that refuses INFO or ROLE: it votes, and cannot be checked. */
   | { readonly kind: 'master-unidentified'; readonly master: string }

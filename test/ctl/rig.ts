@@ -179,6 +179,7 @@ export async function queueUp(
       report: () => {},
       newClaim: () => newClaim({ resources: [resource] }),
       lineOf: () => null,
+      isHeldAround: null,
     };
     const waiterId = `waiter${index + 1}`;
     return waitForLock(

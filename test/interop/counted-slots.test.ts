@@ -98,6 +98,7 @@ test('held slot by slot, they are held by two, and the checker is silent', async
       newClaim,
       waiterId: `w${holder}`,
       lineOf: () => null,
+      isHeldAround: null,
     };
     const acquisition = await waitForLock(parts, {
       waitMs: 0,

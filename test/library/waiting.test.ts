@@ -53,6 +53,9 @@ test('waitMs 0 tries once: busy names the holder, and nothing is queued', async 
         String.raw`lease ends in .* unless extended \(raise waitMs\)$`,
     ),
   );
+  const counted = { retries: { count: 1, delayMs: 1 } };
+  const refused = await errorOf(redlockOn(masters).acquire('job', 5_000, counted));
+  expect(refused.message).toMatch(/ \(raise retries\.count\)$/);
   expect(error.holder).toMatch(new RegExp(`^${lease.token} `));
   expect(error.freeInMs).toBeGreaterThan(4_000);
   await lease.release();

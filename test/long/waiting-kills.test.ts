@@ -105,12 +105,12 @@ async function killAround({ running }: Crowd, masters: readonly TestMaster[], lo
   const holderKills: number[] = [];
   const first = [...firstVictims];
   /** A run that has the key keeps it until it expires, whether its job has begun or not. */
-  const kill = async (run: CliRun | undefined) => {
-    run?.signal('SIGKILL');
+  const kill = async (run: CliRun) => {
+    run.signal('SIGKILL');
     const values = await Promise.all(
       masters.map((master) => master.get('redlock:kills').catch(() => null)),
     );
-    if (values.some((value) => value?.includes(`"pid":${run?.pid},`))) holderKills.push(Date.now());
+    if (values.some((value) => value?.includes(`"pid":${run.pid},`))) holderKills.push(Date.now());
   };
   let mastersDue = began + 5_000;
   while (Date.now() - began < lastsMs) {
@@ -125,11 +125,17 @@ async function killAround({ running }: Crowd, masters: readonly TestMaster[], lo
       void sleep(1_000).then(() => Promise.all([one?.restart(), other?.restart()]));
       continue;
     }
-    const victim = first.shift() ?? victimByChance();
+    const victim = first[0] ?? victimByChance();
+    const victims = {
+      holder: running.find(({ pid }) => pid === holder),
+      next: waiting[0],
+      any: waiting[Math.floor(Math.random() * waiting.length)],
+    };
+    const run = victims[victim];
+    if (run === undefined) continue;
+    first.shift();
     kills[victim] += 1;
-    if (victim === 'holder') await kill(running.find(({ pid }) => pid === holder));
-    else if (victim === 'next') await kill(waiting[0]);
-    else await kill(waiting[Math.floor(Math.random() * waiting.length)]);
+    await kill(run);
   }
   return { kills, holderKills };
 }

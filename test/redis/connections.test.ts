@@ -12,7 +12,7 @@ import { OwnList } from '../../src/redis/master-lists.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { failed, handleOn, lasting, newClaim, redlockOn } from './rig.ts';
+import { clock, failed, handleOn, lasting, newClaim, redlockOn } from './rig.ts';
 
 afterAll(async () => {
   await stopAll();
@@ -190,4 +190,26 @@ test('a master that is closed is not dialled again, whatever it still owes', asy
     const info = String(await master.command('info', 'clients'));
     return /connected_clients:1\b/.test(info);
   });
+});
+
+test.each([
+  ['what can still stand there', 0, false, 0],
+  ['no release of a key whose time was over long ago', 100_000, false, 1],
+  ['the release of a key that has been extended since', 100_000, true, 0],
+])('a master that comes back is owed %s', async (_, aheadMs, isExtended, leftCount) => {
+  const [master] = (await startMasters(1, { persist: true })) as [TestMaster];
+  let isAhead = false;
+  const now = () => clock.now() + (isAhead ? aheadMs : 0);
+  const handle = handleOn(master, { by: { now, sleep: clock.sleep.bind(clock) } });
+  const claim = newClaim({ resources: ['kept'] });
+  expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
+  isAhead = true;
+  if (isExtended)
+    expect(await handle.extend(claim, null, lasting)).toMatchObject({ kind: 'extended' });
+  await master.kill();
+  expect(await handle.release(claim, 0, null)).toMatchObject({ kind: 'failed' });
+  await master.restart();
+  const next = newClaim({ resources: ['next'] });
+  expect(await handle.acquire(next, lasting)).toMatchObject({ kind: 'granted' });
+  expect(await master.command('exists', 'kept')).toBe(leftCount);
 });

@@ -46,7 +46,7 @@ function acquireBy(
   const report = (event: LockEvent) => events.push(event);
   const waiterId = randomBytes(8).toString('hex');
   const parts = { redlock, clock, random: Math.random, report, newClaim, waiterId };
-  return waitForLock({ ...parts, lineOf: () => null }, limits);
+  return waitForLock({ ...parts, lineOf: () => null, isHeldAround: null }, limits);
 }
 
 async function releaseBy({ redlock }: Rig, acquisition: Acquisition): Promise<void> {

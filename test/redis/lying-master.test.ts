@@ -66,6 +66,7 @@ function acquireBy(rig: Rig, claim: Partial<Claim>, waitMs: number | null, abort
     newClaim: newOne,
     waiterId,
     lineOf: () => null,
+    isHeldAround: null,
   };
   return waitForLock(parts, { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted });
 }

@@ -40,7 +40,7 @@ function wait(
   const report = (event: Rig['events'][number]) => events.push(event);
   const waiterId = randomBytes(6).toString('hex');
   const by = { redlock, clock, random: Math.random, report };
-  const parts = { ...by, newClaim, waiterId, lineOf: () => null };
+  const parts = { ...by, newClaim, waiterId, lineOf: () => null, isHeldAround: null };
   return waitForLock(parts, { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted });
 }
 

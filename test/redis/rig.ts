@@ -6,7 +6,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
-import type { LockEvent } from '../../src/lock/ports.ts';
+import type { Clock, LockEvent } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/types.ts';
@@ -35,6 +35,8 @@ export interface RigOptions
   extends Partial<Pick<RedisMasterSettings, 'prefix' | 'restartGraceMs' | 'protocol' | 'ownList'>> {
   readonly masterTimeoutMs?: number;
   readonly registry?: ServerRegistry;
+  /** Default: that of all. */
+  readonly by?: Clock;
 }
 
 export function handleOn(
@@ -45,6 +47,7 @@ export function handleOn(
     protocol = 'redlock',
     ownList = null,
     registry = new ServerRegistry(),
+    by = clock,
   }: RigOptions = {},
 ) {
   const handle = new RedisMaster(
@@ -57,7 +60,7 @@ export function handleOn(
       ownList,
     },
     registry,
-    clock,
+    by,
   );
   handles.push(handle);
   return handle;

@@ -183,6 +183,7 @@ export class Stage {
       newClaim,
       waiterId: process.name,
       lineOf: () => null,
+      isHeldAround: null,
     };
     const bounds = { retries: null, maxWaiters: null };
     const limits = { ...bounds, waitMs, giveUpAfterMs, aborted: new AbortController().signal };

@@ -72,14 +72,18 @@ const scenarios: Scenario[] = [
       process.kill(job.guardPid, 'SIGKILL');
     },
     ends: { code: 79 },
-    says: /the guard process died; ending the command\n.*lost: .* guard-lost: /,
+    says: /the guard process died; ending all that it guarded\n.*lost: .* guard-lost: /,
     withinMs: 6_000,
   },
   {
     title: 'SIGSTOP of the guard',
     when: async (job) => {
       process.kill(job.guardPid, 'SIGSTOP');
-      await job.run.says('stderr', /the guard process does not answer; ending the command/, 30_000);
+      await job.run.says(
+        'stderr',
+        /the guard process does not answer; ending all that it guarded/,
+        30_000,
+      );
       job.happens();
     },
     ends: { code: 79 },

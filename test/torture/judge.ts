@@ -108,7 +108,7 @@ export function judgeEnd(ended: Ended, section: Section | undefined): Finding | 
 
 /** A guard is lost only where something has been done to it, however busy the machine is. */
 export function judgeGuard({ run, stderr }: Ended, faults: readonly Fault[]): Finding | null {
-  if (!/guard-lost|; ending the command/.test(stderr)) return null;
+  if (!/guard-lost|; ending all that it guarded/.test(stderr)) return null;
   if (faults.some(({ kind, target }) => target === run && /guard|both/.test(kind))) return null;
   const what = `run ${run} lost a guard to which nothing was done: ${stderr.trim().slice(-600)}`;
   return { kind: 'guard', what, runs: [run] };

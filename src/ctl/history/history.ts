@@ -1,6 +1,6 @@
 // `redlockctl history [NAME]`: past runs under a lock, as a table, as JSON and as a timeline. It
-// changes nothing on the masters. A run has no line before it ends, so the present holder is added
-// from the state of the lock, and one that has vanished from what it left when it began.
+// changes nothing on the masters. A run has no line before it ends, so the present holders are
+// added from the state of the lock, and one that has vanished from what it left when it began.
 
 import { writeFile } from '../../cli/output-file.ts';
 import { readOption, readPositiveDuration } from '../../config/values.ts';

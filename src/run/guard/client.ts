@@ -51,7 +51,7 @@ export interface GuardClientParts {
   readonly onRestart: (how: GuardEnd) => void;
   /** A deadline has passed, and the guard has begun to stop the tree. */
   readonly onStopping: () => void;
-  /** While the command runs: what is left of it is ours to end. */
+  /** While the command runs, or what it has left behind: that is ours to end. */
   readonly onLost: (how: GuardEnd) => void;
 }
 

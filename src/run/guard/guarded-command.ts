@@ -47,7 +47,7 @@ export interface GuardedParts {
   readonly libc: Libc;
   readonly others: OtherChildren;
   readonly readingsNow: () => Readings;
-  /** The guard was lost while the command ran. */
+  /** The guard was lost while the command ran, or what it has left behind. */
   readonly onLost: (how: GuardEnd) => void;
 }
 

@@ -75,6 +75,7 @@ export const ours: Peer = {
       newClaim,
       waiterId: newValue(),
       lineOf: () => null,
+      isHeldAround: null,
     };
     const limits = {
       retries: null,

@@ -219,6 +219,7 @@ export class SmallClient {
       newClaim: () => this.#newClaim(),
       waiterId: this.name,
       lineOf: () => null,
+      isHeldAround: null,
     };
     const acquisition = await system.waitForLock(parts, {
       waitMs: 0,

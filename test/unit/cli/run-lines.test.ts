@@ -141,7 +141,7 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   ],
   [
     { kind: 'guard-lost', how: 'silent' },
-    'warning: "job": the guard process does not answer; ending the command',
+    'warning: "job": the guard process does not answer; ending all that it guarded',
   ],
   [
     { kind: 'unknown-start' },

@@ -7,6 +7,7 @@ import { LocalError, onDisk } from '../../../src/local/error.ts';
 test('an error of the file system has a line and an exit code, and others pass', () => {
   const inDevice = () => onDisk('/dev/null', () => mkdirSync('/dev/null/turn.1'));
   expect(inDevice).toThrow(LocalError);
+  expect(inDevice).toThrow(expect.objectContaining({ exitCode: 78 }));
   expect(inDevice).toThrow('local masters: /dev/null: cannot be used: ENOTDIR (');
   const bug = new TypeError('bug');
   const fails = () => {

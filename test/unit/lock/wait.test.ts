@@ -124,7 +124,8 @@ test.each<[string, NodeJS.ProcessEnv, typeof waiting, Attempt[], string, number]
   ['shared, and not by it', {}, waiting, [shared, free], 'acquired', 2],
   ['frozen, which hides the holder', inside, waiting, [frozen, busyBy('T1')], 'nested', 2],
   ['waiters are before it', inside, waiting, [busyWith(''), free], 'acquired', 2],
-  ['decided once', inside, waiting, [busyBy('T2'), busyBy('T1'), free], 'acquired', 3],
+  ['shown when another name is free', inside, waiting, [busyBy('T2'), busyBy('T1')], 'nested', 2],
+  ['not alone later on', inside, waiting, [busyBy('T2'), shared, free], 'acquired', 3],
 ])('a run inside of another one: %s', async (_, environment, limits, answers, kind, attempts) => {
   const attemptCount = attempts;
   expect(await waited(answers, limits, environment)).toMatchObject({ kind, attemptCount });

@@ -15,7 +15,10 @@ async function isLost(states: string, isStarting: boolean, isDeadlineOver: boole
   let isSilent = false;
   const watch = new GuardWatch({
     guard: {
-      state: states.slice(0, 1),
+      get state() {
+        if (states === '') throw new Error('no descriptor is left to read it');
+        return states.slice(0, 1);
+      },
       isRunnable: states.includes('R'),
       unanswered: 3,
     } as GuardProcess,
@@ -33,6 +36,7 @@ async function isLost(states: string, isStarting: boolean, isDeadlineOver: boole
 }
 
 it.each([
+  ['', false, true, false],
   ['RS', false, true, false],
   ['SR', false, true, false],
   ['S', false, false, true],
