@@ -29,7 +29,6 @@ afterAll(async () => {
 /** What a job writes when it begins or ends. */
 interface JobLine {
   readonly what: string;
-  readonly pid: number;
   readonly fence: number;
   readonly atMs: number;
 }
@@ -39,9 +38,8 @@ function linesOf(log: string): JobLine[] {
     .trim()
     .split('\n')
     .map((line) => line.split(' '))
-    .map(([what = '', pid, fence, at]) => ({
+    .map(([what = '', fence, at]) => ({
       what,
-      pid: Number(pid),
       fence: Number(fence),
       atMs: Number(at) / 1e6,
     }));
@@ -98,8 +96,19 @@ function victimByChance(): Victim {
   return roll < 0.75 ? 'next' : 'any';
 }
 
+/** The runs that the keys name: of a job itself, the guard is the parent. */
+async function holdersOn(masters: readonly TestMaster[]): Promise<number[]> {
+  const values = await Promise.all(
+    masters.map((master) => master.get('redlock:kills').catch(() => null)),
+  );
+  return values.flatMap((value) => {
+    const pid = /"pid":(\d+),/.exec(value ?? '')?.[1];
+    return pid === undefined ? [] : [Number(pid)];
+  });
+}
+
 /** Kills by chance until the time is over. Returns how often, and when a run died with the key. */
-async function killAround({ running }: Crowd, masters: readonly TestMaster[], log: string) {
+async function killAround({ running }: Crowd, masters: readonly TestMaster[]) {
   const began = Date.now();
   const kills = { holder: 0, next: 0, any: 0, masters: 0 };
   const holderKills: number[] = [];
@@ -107,16 +116,13 @@ async function killAround({ running }: Crowd, masters: readonly TestMaster[], lo
   /** A run that has the key keeps it until it expires, whether its job has begun or not. */
   const kill = async (run: CliRun) => {
     run.signal('SIGKILL');
-    const values = await Promise.all(
-      masters.map((master) => master.get('redlock:kills').catch(() => null)),
-    );
-    if (values.some((value) => value?.includes(`"pid":${run.pid},`))) holderKills.push(Date.now());
+    if ((await holdersOn(masters)).includes(run.pid)) holderKills.push(Date.now());
   };
   let mastersDue = began + 5_000;
   while (Date.now() - began < lastsMs) {
     await sleep(300 + Math.random() * 700);
-    const holder = linesOf(log).at(-1)?.pid;
-    const waiting = running.filter(({ pid }) => pid !== holder);
+    const holders = await holdersOn(masters);
+    const waiting = running.filter(({ pid }) => !holders.includes(pid));
     if (Date.now() > mastersDue) {
       mastersDue = Date.now() + 10_000;
       kills.masters += 1;
@@ -127,7 +133,7 @@ async function killAround({ running }: Crowd, masters: readonly TestMaster[], lo
     }
     const victim = first[0] ?? victimByChance();
     const victims = {
-      holder: running.find(({ pid }) => pid === holder),
+      holder: running.find(({ pid }) => holders.includes(pid)),
       next: waiting[0],
       any: waiting[Math.floor(Math.random() * waiting.length)],
     };
@@ -162,7 +168,7 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
   const crowd = new Crowd(masters, log);
   await eventually('a job runs', () => linesOf(log).some(({ what }) => what === 'begin'), 20_000);
 
-  const { kills, holderKills } = await killAround(crowd, masters, log);
+  const { kills, holderKills } = await killAround(crowd, masters);
   const endedAt = Date.now();
   crowd.close();
   await sleep(1_500); // The masters are up again.
