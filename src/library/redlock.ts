@@ -148,7 +148,7 @@ export class Redlock implements AsyncDisposable {
     await Promise.allSettled(this.#waits.values());
     for (const lease of this.#leases) lease.lose('closed');
     await Promise.all([...this.#leases].map((lease) => lease.over()));
-    for (const master of this.#masters) master.close();
+    await Promise.all(this.#masters.map((master) => master.close()));
   }
 
   async #acquire(resource: Resources, ttlMs: number, options: AcquireOptions): Promise<HeldLease> {

@@ -62,7 +62,8 @@ export interface JobLock {
   /** null: people ask the enclosing run, which ends this one. */
   readonly listen: Listen | null;
   readonly lineOf: RunParts['lineOf'];
-  readonly close: () => void;
+  /** Resolves when the connections have ended. */
+  readonly close: () => Promise<void>;
 }
 
 /** `tell`: what is told of the job. */
@@ -118,8 +119,8 @@ function ownLockOf(
     toIdentify: watch.serversOf(masters),
     listen: (...asked) => new HolderChannel(masters, ...asked),
     lineOf: (...facts) => (settings.hasHistory ? historyLines.ofRun(...facts) : null),
-    close: () => {
-      for (const master of masters) master.close();
+    close: async () => {
+      await Promise.all(masters.map((master) => master.close()));
     },
   };
 }
@@ -145,7 +146,7 @@ function enclosingLockOf(
     toIdentify: [],
     listen: null,
     lineOf: () => null,
-    close: () => enclosing.close(),
+    close: () => Promise.resolve(enclosing.close()),
   };
 }
 

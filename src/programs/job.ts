@@ -107,8 +107,8 @@ async function play(
     return { finished, slot, servers };
   } finally {
     await guard.done();
+    await lock.close();
     leaveProcess();
-    lock.close();
   }
 }
 

@@ -163,13 +163,13 @@ export class RedisMaster implements Master {
     return this.#subscriber.subscribe(channels, onMessage);
   }
 
-  close(): void {
+  /** Resolves when the connections have ended: `Connection.end`. It dials no more. */
+  async close(): Promise<void> {
     this.#isClosed = true;
     this.#subscriber.close();
-    this.#connection?.close();
-    for (const { owing } of this.#mayHold.values())
-      for (const connection of owing) connection.close();
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
+    const owing = [...this.#mayHold.values()].flatMap((mayHold) => [...mayHold.owing]);
+    await Promise.all([this.#connection, ...owing].map((connection) => connection?.end()));
   }
 
   /** Registers a request that may set the value. */

@@ -41,7 +41,7 @@ export async function testMaster(
     const refusal = await perform(master, observer, settings);
     return refusal?.cause === 'denied' ? await explained(refusal, observer, settings) : refusal;
   } finally {
-    master.close();
+    await master.close();
   }
 }
 

@@ -142,12 +142,47 @@ describe('nothing is queued and nothing is sent twice', () => {
     await handle.identify();
     await tcp.freeze();
     const reply = handle.extend(newClaim(), null, lasting);
-    handle.close();
+    const closed = handle.close();
     tcp.thaw();
+    await closed;
     expect((await reply).kind).toMatch(/missing|failed/);
     // Versions differ in whether the server reads the end of a connection or a command first.
     const clients = async () => (await tcp.command('client', 'list')) as string;
     await expect.poll(async () => (await clients()).trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('what is still unanswered when a handle is closed', () => {
+  /** A release that the server has not read yet, as it reads 16 kB at a time; and what happens. */
+  async function releaseUnread() {
+    await unix.flush();
+    const handle = handleOn(unix);
+    await handle.identify();
+    await unix.freeze();
+    const claim = newClaim();
+    for (const resource of ['r', 'r1', 'r2', 'r3'])
+      void handle.acquire({ ...claim, resources: [resource] }, lasting);
+    const events: string[] = [];
+    const released = handle.release(claim, 0, null).then(({ kind }) => events.push(kind));
+    const closed = handle.close().then(() => events.push('closed'));
+    return { events, all: Promise.all([released, closed]), closed };
+  }
+
+  test('a server that stood still for a moment has answered before the end', async () => {
+    const { events, all } = await releaseUnread();
+    await sleep(50);
+    unix.thaw();
+    await all;
+    expect(events).toEqual(['released', 'closed']);
+    expect(await unix.get('r')).toBeNull();
+  });
+
+  test('a server that goes on standing still is not waited for', async () => {
+    const { events, all, closed } = await releaseUnread();
+    await closed;
+    expect(events).toEqual(['closed']);
+    unix.thaw();
+    await all;
   });
 });
 

@@ -148,7 +148,7 @@ test('a first waiter that dies is passed over within a few seconds', async () =>
   const waiting = wait(next);
   await untilInLine(2);
   for (const master of dead.masters) {
-    master.close();
+    await master.close();
     // A closed handle dials again when it is used, and the dead do not, nor leave the queue.
     const mute = () => new Promise<never>(() => {});
     Object.assign(master, { acquire: mute, rollback: mute, release: mute, dequeue: mute });

@@ -22,7 +22,7 @@ const seeds: Partial<Record<Profile, readonly number[]>> = {
   calm: [16],
   contention: [16],
   drift: [4],
-  'in-steps': [1, 13, 39],
+  'in-steps': [13, 18, 39],
   'last-moment': [10],
   'late-guards': [12],
   lossy: [10],

@@ -130,8 +130,8 @@ export class StepProgram {
           lockSettings,
           () => {},
         );
-        const close = () => {
-          for (const master of masters) master.close();
+        const close = async () => {
+          await Promise.all(masters.map((master) => master.close()));
         };
         return { redlock, servers: masters, close };
       },

@@ -17,7 +17,7 @@ export async function acquireLock(call: Call): Promise<number> {
     interrupted(),
   );
   endNotice();
-  close();
+  await close();
   if (acquisition.kind !== 'acquired') return failed(nameOf(call), acquisition, call);
   print(handleText(call, acquisition.lease, {}));
   return exitCode.ok;

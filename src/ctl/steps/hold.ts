@@ -46,7 +46,7 @@ export async function hold(call: Call): Promise<number> {
     lineOf: settings.hasHistory ? lineBy(call, ended) : () => null,
   });
   endNotice();
-  close();
+  await close();
   if (kept.kind === 'not-acquired') {
     if (kept.acquisition.kind === 'aborted' && !isWanted()) {
       tell(`aborted: ${quoted(name)}: the process for which it was to be held has ended`);

@@ -19,7 +19,7 @@ export interface LockHandle {
 export interface Access {
   readonly clock: Clock;
   query(): Promise<MasterQuery>;
-  redlock(): Promise<{ readonly redlock: Redlock; readonly close: () => void }>;
+  redlock(): Promise<{ readonly redlock: Redlock; readonly close: () => Promise<void> }>;
 }
 
 /** unknown: too few masters answered to tell. */
@@ -53,7 +53,7 @@ export async function extendBy(handle: LockHandle, ttlMs: number, access: Access
     };
     const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
     const extension = await redlock.extend(lease, new AbortController().signal);
-    close();
+    await close();
     const now = clock.now();
     if (extension.kind === 'unreachable') return { kind: 'unknown' };
     const validMs = extension.kind === 'extended' ? extension.lease.validUntil - now : 0;

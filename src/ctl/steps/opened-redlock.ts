@@ -21,7 +21,7 @@ import { nameOf } from './acquisition.ts';
 /** A Redlock with connections of its own, which `close` ends; and the wait that it is told of. */
 interface OpenedRedlock extends Pick<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {
   readonly listen: Listen;
-  readonly close: () => void;
+  readonly close: () => Promise<void>;
   /** The wait is over. */
   readonly endNotice: () => void;
 }
@@ -83,8 +83,8 @@ function openOn(
   );
   const timings = heldTimings(settings.ttlMs, settings.masterTimeoutMs);
   const redlock = new Redlock(masters, clock, timings, () => {});
-  const close = () => {
-    for (const master of masters) master.close();
+  const close = async () => {
+    await Promise.all(masters.map((master) => master.close()));
   };
   const listen: Listen = (...asked) => new HolderChannel(masters, ...asked);
   return { masters, redlock, listen, close };
