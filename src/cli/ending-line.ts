@@ -10,6 +10,7 @@ import {
   failuresLine,
   heldAround,
   holderLine,
+  longerWait,
   lossReasonLine,
   noQuorumLine,
   oneOf,
@@ -27,6 +28,8 @@ export interface Asked {
   readonly command: readonly string[];
   /** The longest wait, in ms; 0: it tries only once; null: for ever, or limited by attempts. */
   readonly waitMs: number | null;
+  /** null: --retry-count was not given; otherwise it limits the wait, and not `waitMs`. */
+  readonly retries: object | null;
   /** null: --slots was not given. */
   readonly slotCount: number | null;
 }
@@ -89,7 +92,7 @@ function adviceOn(file: string, names: readonly string[]): string {
 function notAcquiredLine(
   which: string,
   acquisition: NotAcquired,
-  { names, waitMs, slotCount }: Asked,
+  { names, waitMs, retries, slotCount }: Asked,
 ): string | null {
   switch (acquisition.kind) {
     case 'nested': {
@@ -110,7 +113,8 @@ function notAcquiredLine(
         const queue = `${queuedCount} waiting already; ${held}`;
         return busyLine(whichOne, queue, 'try later, or raise --max-waiters');
       }
-      return busyLine(whichOne, held, busyAdvice(holder, slotCount, waitMs));
+      const longer = retries ? 'raise --retry-count' : longerWait(waitMs);
+      return busyLine(whichOne, held, busyAdvice(holder, slotCount, longer));
     }
     case 'unreachable': {
       const failures = failuresLine(acquisition.failures);

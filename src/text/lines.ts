@@ -133,14 +133,15 @@ export function otherSlots(mode: string, slotCount: number | null): string | nul
 /** Why a process that a run has started does not wait for the lock of this run. */
 export const heldAround = 'held by an enclosing run, which cannot end while this one waits';
 
-/** What ends the wait for this holder's lock. `waitMs`: how long we waited; null: no limit. */
-export function busyAdvice(
-  holder: string,
-  slotCount: number | null,
-  waitMs: number | null,
-): string {
+/** What ends the wait for this holder's lock. `longer`: how one waits longer. */
+export function busyAdvice(holder: string, slotCount: number | null, longer: string): string {
   if (parseFreeze(holder)) return 'redlockctl thaw ends it';
-  return otherSlots(holder, slotCount) ?? (waitMs === 0 ? 'wait with -w' : 'wait longer with -w');
+  return otherSlots(holder, slotCount) ?? longer;
+}
+
+/** How one waits longer than `waitMs`; null: no limit. */
+export function longerWait(waitMs: number | null): string {
+  return waitMs === 0 ? 'wait with -w' : 'wait longer with -w';
 }
 
 /** The line of exit status 75, held by someone else. `why`: what holds it; null: no advice. */

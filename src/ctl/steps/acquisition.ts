@@ -17,6 +17,7 @@ import {
   failuresLine,
   heldAround,
   holderLine,
+  longerWait,
   noQuorumLine,
   supersededLine,
   tooSlowLine,
@@ -141,5 +142,5 @@ function blockerOf({ holder, freeInMs, holderCount }: Busy): string {
 }
 
 function adviceOn({ holder }: Busy, { waitMs }: Pick<CtlSettings, 'waitMs'>): string {
-  return busyAdvice(holder, null, waitMs);
+  return busyAdvice(holder, null, longerWait(waitMs));
 }

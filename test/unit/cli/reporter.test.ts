@@ -20,6 +20,7 @@ function reporterFor(
       names: ['job'],
       command: ['cmd'],
       waitMs: null,
+      retries: null,
       slotCount: 3,
       verbosity,
       logFormat,

@@ -173,7 +173,7 @@ const lineOf = (
   slotCount: number | null = 3,
 ) =>
   endingLine(
-    { names: ['job'], command: ['cmd'], waitMs: null, slotCount },
+    { names: ['job'], command: ['cmd'], waitMs: null, retries: null, slotCount },
     {
       result: { cause, childExit, isKilled } satisfies RunResult,
       waitMs: 0,
