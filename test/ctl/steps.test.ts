@@ -63,6 +63,23 @@ test('acquired, shown, checked, extended, released; held for all that time', asy
   expect((await run('deploy')).code).toBe(0);
 });
 
+test('no step leaves a connection open', async () => {
+  const { token } = await acquired('closed');
+  const ofToken = ['closed', '--token', token];
+  for (const args of [
+    ['acquire', 'closed', '-n'],
+    ['extend', ...ofToken],
+    ['release', ...ofToken],
+  ])
+    await ctl(masters, args);
+  const clientsOf = async (master: TestMaster) =>
+    String(await master.command('client', 'list'))
+      .trim()
+      .split('\n').length;
+  // That of the test itself.
+  await expect.poll(() => Promise.all(masters.map(clientsOf))).toEqual([1, 1, 1]);
+});
+
 test('check counts only what is confirmed: less drift and the time of answers', async () => {
   const { token } = await acquired('rest', '--ttl', '10m');
   const { stdout } = await ctl(masters, ['check', 'rest', '--token', token, '--json']);
