@@ -32,6 +32,9 @@ import { Unreaped } from './unreaped.ts';
 /** How many looks must agree: a list of children may omit an entry that changes at that moment. */
 const emptyLookCount = 3;
 
+/** For so long a look goes on that has seen a new process, and so is followed by another. */
+const glanceMs = 10;
+
 /** During a look that kills: after each so many processes our own children are killed. */
 const crowdCount = 100;
 
@@ -52,8 +55,8 @@ export class KeptTree implements ProcessTree {
   #isCommandReaped = false;
   readonly #stopOnce: StopOnce;
   readonly #unreaped = new Unreaped();
-  /** By seemsEnded() at its last call. */
-  #seen: ReadonlySet<string> = new Set();
+  /** By seemsEnded() so far. */
+  readonly #seen = new Set<string>();
 
   constructor(parts: KeptTreeParts) {
     this.#parts = parts;
@@ -116,12 +119,19 @@ export class KeptTree implements ProcessTree {
     }
   }
 
+  /** It is called again and again, so it reads no more than it takes to say no. */
   seemsEnded(): boolean {
+    const endAt = performance.now() + glanceMs;
+    let newCount = 0;
+    const visit = ({ key }: Found) => {
+      if (this.#seen.has(key)) return;
+      this.#seen.add(key);
+      newCount += 1;
+    };
+    const isEnough = (living: readonly Found[]) =>
+      living.length > 0 || (newCount > 0 && performance.now() > endAt);
     try {
-      const { keys, living } = this.#look();
-      const hasNew = !isWithin(keys, this.#seen);
-      this.#seen = keys;
-      return living.length === 0 && !hasNew;
+      return this.#look(visit, isEnough).living.length === 0 && newCount === 0;
     } catch {
       return false; // Unknown.
     }

@@ -13,7 +13,7 @@ export interface ProcessTree {
   /** Whether it is certain that none is alive; looks no further than to the first that is. */
   isEmpty(): boolean;
   /**
-   * Looks once: no process is alive, and none is there that the last call of this has not seen. A
+   * Looks once: no process is alive, and none is there that no earlier call of this has seen. A
    * chain of forks hides from one look, so several have to agree.
    */
   seemsEnded(): boolean;
