@@ -75,6 +75,28 @@ withPerl.each(forms)(
   },
 );
 
+withPerl('below a guard that stands still nothing has ended as long as more comes', async () => {
+  // It starts a process that ends at once for each line, and reaps none.
+  const script = 'while (<STDIN>) { exit unless fork }';
+  const child = spawn('perl', ['-e', script], { stdio: ['pipe', 'ignore', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const pid = child.pid as number;
+  const guard = { pid, startedAt: processEntry(pid)?.startedAt as number };
+  const command = { pid: 0, isForeground: false, hasNamespace: false };
+  const tree = new KeptTree({ libc, command, isOther: () => true, isReapedByNode: false, guard });
+  const endedCount = () => {
+    return childrenOf(pid).filter((one) => processEntry(one)?.isAlive === false).length;
+  };
+  for (const count of [1, 2]) {
+    child.kill('SIGCONT');
+    child.stdin.write('\n');
+    await expect.poll(endedCount).toBe(count);
+    child.kill('SIGSTOP');
+    await expect.poll(() => processEntry(pid)?.state).toBe('T');
+    expect([tree.seemsEnded(), tree.seemsEnded()]).toEqual([false, true]);
+  }
+});
+
 withPerl('one look kills a deep tree as a whole', async () => {
   const { tree, command } = await grown(false, 'deep', '80');
   const all = descendants(command.pid);
