@@ -286,8 +286,11 @@ class Cell {
       });
     };
     const left = await emptyWithin(withinMs, async () => [...leftProcesses(), ...leftGuards()]);
+    const lawless = this.#all.filter(({ plan }) => plan.isLawless).map(({ plan }) => plan.id);
     for (const { pid, run, what } of left) {
-      this.#findings.push({ kind: 'left', what: `${what} ${pid} of run ${run}`, runs: [run] });
+      // Nothing ends what a command without the lock leaves.
+      if (!lawless.includes(run))
+        this.#findings.push({ kind: 'left', what: `${what} ${pid} of run ${run}`, runs: [run] });
       // It carries the path of this cell, or is the guard of a run of it.
       try {
         process.kill(pid, 'SIGKILL');
