@@ -2,9 +2,10 @@
 // which processes the stop signal reaches, and which the first look kills.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { KeptTree, libcForTree } from '../../src/run/processes/kept-tree.ts';
 import { OtherChildren } from '../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../src/run/processes/process-table.ts';
@@ -75,26 +76,58 @@ withPerl.each(forms)(
   },
 );
 
-withPerl('below a guard that stands still nothing has ended as long as more comes', async () => {
-  // It starts a process that ends at once for each line, and reaps none.
-  const script = 'while (<STDIN>) { exit unless fork }';
-  const child = spawn('perl', ['-e', script], { stdio: ['pipe', 'ignore', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const pid = child.pid as number;
-  const guard = { pid, startedAt: processEntry(pid)?.startedAt as number };
-  const command = { pid: 0, isForeground: false, hasNamespace: false };
-  const tree = new KeptTree({ libc, command, isOther: () => true, isReapedByNode: false, guard });
-  const endedCount = () => {
-    return childrenOf(pid).filter((one) => processEntry(one)?.isAlive === false).length;
-  };
-  for (const count of [1, 2]) {
-    child.kill('SIGCONT');
-    child.stdin.write('\n');
-    await expect.poll(endedCount).toBe(count);
-    child.kill('SIGSTOP');
-    await expect.poll(() => processEntry(pid)?.state).toBe('T');
-    expect([tree.seemsEnded(), tree.seemsEnded()]).toEqual([false, true]);
+describe.skipIf(!hasPerl)('below a guard that stands still', () => {
+  /** For each line it starts a process, which ends at once or stays, and reaps none. */
+  function standing() {
+    const script = 'while (<STDIN>) { next if fork; exec "sleep", 60 if /stays/; exit }';
+    const child = spawn('perl', ['-e', script], { stdio: ['pipe', 'ignore', 'inherit'] });
+    const all: number[] = [];
+    // What it has started becomes ours, and would be in the trees of other tests.
+    onTestFinished(async () => {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      for (const one of all) await expect.poll(() => libc.reap(one)).not.toBeNull();
+    });
+    const pid = child.pid as number;
+    const guard = { pid, startedAt: processEntry(pid)?.startedAt as number };
+    const command = { pid: 0, isForeground: false, hasNamespace: false };
+    const tree = new KeptTree({ libc, command, isOther: () => true, isReapedByNode: false, guard });
+    /** Resolves with the process when it is there, or has ended, and the guard stands still. */
+    const starts = async (line: 'ends' | 'stays') => {
+      const count = childrenOf(pid).length;
+      child.kill('SIGCONT');
+      child.stdin.write(`${line}\n`);
+      await expect.poll(() => childrenOf(pid).length).toBe(count + 1);
+      const started = childrenOf(pid).at(-1) as number;
+      all.push(started);
+      if (line === 'ends') await untilEnded(started);
+      child.kill('SIGSTOP');
+      await expect.poll(() => processEntry(pid)?.state).toBe('T');
+      return started;
+    };
+    return { tree, starts };
   }
+  const untilEnded = (pid: number) =>
+    expect.poll(() => processEntry(pid)?.isAlive, { timeout: 30_000 }).toBe(false);
+
+  it('nothing has ended as long as more comes', async () => {
+    const { tree, starts } = standing();
+    for (const line of ['ends', 'ends'] as const) {
+      await starts(line);
+      expect([tree.seemsEnded(), tree.seemsEnded()]).toEqual([false, true]);
+    }
+  });
+
+  it('a look goes no further than to the first that is alive', async () => {
+    const { tree, starts } = standing();
+    await starts('ends');
+    const youngest = await starts('stays');
+    expect(tree.seemsEnded()).toBe(false);
+    process.kill(youngest, 'SIGKILL');
+    await untilEnded(youngest);
+    // The older one is new to the second look.
+    expect([tree.seemsEnded(), tree.seemsEnded()]).toEqual([false, true]);
+  });
 });
 
 withPerl('one look kills a deep tree as a whole', async () => {
