@@ -210,7 +210,8 @@ class Cell {
     const { break: broken } = this.#wish;
     const ofScene = this.#scene?.faults ?? {};
     const hasOwn = Object.keys(ofScene).length > 0;
-    const isOnly = broken === 'guard' || (broken !== undefined && hasOwn);
+    // A command without the lock needs no fault to be found, and is not found where none gets it.
+    const isOnly = broken === 'guard' || broken === 'lock' || (broken !== undefined && hasOwn);
     const own = broken === 'guard' ? bothKilled : ofScene;
     const table = isOnly ? own : { ...faults, ...ofScene };
     // Each cell has faults that are frequent in it, and some that are not there at all.
