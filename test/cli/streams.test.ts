@@ -64,7 +64,9 @@ test('output that cannot be written is 74, with one line unless the reader has e
       'code 74\n',
       'redlock-run: output: no space left\n',
     ]);
-    const closed = shell('{ "$0" "$@"; echo "code $?" >&2; } | :', ...args);
+    // The loop ends when the reader has.
+    const unread = '(while echo; do :; done) 2>/dev/null';
+    const closed = shell(`{ ${unread}; "$0" "$@"; echo "code $?" >&2; } | :`, ...args);
     expect(closed.stderr).toBe('code 74\n');
   }
 });
