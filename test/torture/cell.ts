@@ -10,7 +10,7 @@ import { scratchFolder } from '../servers/watchdog.ts';
 import { Random } from '../sim/random.ts';
 import { CellMaster, type MasterKind } from './cell-master.ts';
 import { Contender, environmentIn, type Place, type Plan, shapes } from './contender.ts';
-import { bothKilled, faults } from './faults.ts';
+import { bothKilled, faults, type Kind } from './faults.ts';
 import {
   type Ended,
   type Finding,
@@ -60,6 +60,14 @@ const lookEveryMs = 100;
 const mostDraws = 8;
 /** After which a run that was told to end counts as endless, however busy the machine is. */
 const endWithinMs = 40_000;
+/**
+ * The only faults beside a mistake of torture itself. A command without the lock needs none to be
+ * found, and is not found where the faults let no run have the lock.
+ */
+const aloneWith: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  guard: bothKilled,
+  lock: {},
+};
 /** The promise ends with the ttl; the rest is for a machine that is busy. */
 const leftWithinMs = 20_000;
 
@@ -208,12 +216,10 @@ class Cell {
   async #injectFaults(): Promise<void> {
     const random = this.#random.stream('schedule');
     const { break: broken } = this.#wish;
-    const ofScene = this.#scene?.faults ?? {};
-    const hasOwn = Object.keys(ofScene).length > 0;
-    // A command without the lock needs no fault to be found, and is not found where none gets it.
-    const isOnly = broken === 'guard' || broken === 'lock' || (broken !== undefined && hasOwn);
-    const own = broken === 'guard' ? bothKilled : ofScene;
-    const table = isOnly ? own : { ...faults, ...ofScene };
+    const alone = broken === undefined ? undefined : aloneWith[broken];
+    const own = alone ?? this.#scene?.faults ?? {};
+    const isOnly = alone !== undefined || (broken !== undefined && Object.keys(own).length > 0);
+    const table = isOnly ? own : { ...faults, ...own };
     // Each cell has faults that are frequent in it, and some that are not there at all.
     const weights = Object.entries(table).map(([name, { weight, fault }]) => {
       const factors = name in own ? [1, 3] : [0, 1, 1, 3];
