@@ -73,14 +73,16 @@ describe('frozen', () => {
     });
     expect(await shown()).toMatchObject({ state: 'held', freeze: { note: why, votes: 3 } });
     const next = rig.start(['deploy', '--', 'echo', 'next']);
-    const fence = await all()[0].get('{redlock:deploy}:fence');
+    // An extension raises a counter that is behind, and none above the highest.
+    const highest = async () => Math.max(...(await valuesOf('{redlock:deploy}:fence')).map(Number));
+    const fence = await highest();
     // Longer than its ttl.
     await new Promise((resolve) => setTimeout(resolve, 4_500));
     await isOnEach(masters, 'deploy');
     run.child.stdin?.end('finished\n');
     expect(await run.result).toMatchObject({ code: 0, stdout: 'finished\n' });
     expect(await shown()).toMatchObject({ state: 'frozen', holders: [], freeze: { votes: 3 } });
-    expect(await all()[0].get('{redlock:deploy}:fence')).toBe(fence);
+    expect(await highest()).toBe(fence);
     expect((await ctl(masters, ['thaw', 'deploy'])).code).toBe(0);
     expect(await next.result).toMatchObject({ code: 0, stdout: 'next\n' });
   });
