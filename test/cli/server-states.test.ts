@@ -7,7 +7,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { echo, startHostile, toScripts } from '../servers/hostile-master.ts';
-import { freePort, type TestMaster } from '../servers/master.ts';
+import type { TestMaster } from '../servers/master.ts';
 import { startMasters } from '../servers/masters.ts';
 import { pemFile } from '../servers/pem.ts';
 import { isKeyDb } from '../servers/program.ts';
@@ -78,7 +78,7 @@ test.each<State>([
   [78, 'has no such database', async () => `${await server({})()}/99`],
   [69, 'cannot save', server({ save: ['3600', '1'], dbfilename: 'x' }, failToSave)],
   [69, 'is frozen', server({}, (one) => one.freeze())],
-  [69, 'is down', async () => `redis://127.0.0.1:${await freePort()}`],
+  [69, 'is down', async () => 'redis://127.0.0.1:1'],
   [69, 'has no socket', async () => 'unix:///nowhere/redis.sock'],
   [69, 'cannot be found', async () => 'redis://no-such-host.invalid:6379'],
   [69, 'is silent', listener(() => {})],
@@ -93,11 +93,7 @@ test.each<State>([
   [78, 'is in protected mode', listener((socket) => socket.end(denied))],
   [78, 'has a certificate of an unknown authority', overTls('localhost')],
   [69, 'is a primary that is down, behind a sentinel', behindSentinel],
-  [
-    69,
-    'is a sentinel that is down',
-    async () => `redis+sentinel://127.0.0.1:${await freePort()}/m`,
-  ],
+  [69, 'is a sentinel that is down', async () => 'redis+sentinel://127.0.0.1:1/m'],
 ])('%i, and what to do, where it %s', async (status, _, position) => {
   const url = await position();
   expect(await toldOf(url)).toEqual([status, expect.stringContaining(` ${url}: `)]);
@@ -153,7 +149,7 @@ test.each([
 });
 
 async function replicate(one: TestMaster): Promise<void> {
-  await one.command('replicaof', '127.0.0.1', await freePort());
+  await one.command('replicaof', '127.0.0.1', 1);
 }
 
 async function failToSave(one: TestMaster): Promise<void> {

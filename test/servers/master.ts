@@ -5,11 +5,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { ServerProgram } from '../../src/local/server-program.ts';
 import { generous } from './patience.ts';
+import { freePort } from './ports.ts';
 import { eventually, isFrozen } from './processes.ts';
 import { dieWithUs, forget } from './watchdog.ts';
 
@@ -225,13 +225,4 @@ export class TestMaster {
     };
     return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...[value].flat()]);
   }
-}
-
-/** A TCP port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
