@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import {
+  countOf,
   environmentFor,
-  fewestHolding,
   linesOf,
   node,
   type TestMaster,
@@ -133,12 +133,20 @@ test('--on-lost runs also when the loss is found at the release', async () => {
 });
 
 test('a lost lock is not acquired again while the command still runs', async () => {
-  const job = start(['--ttl', '1200ms', '-k', '400ms', 'lost', '--', ...node('immortal.js')]);
+  const job = start(['--ttl', '4s', '-k', '2s', 'lost', '--', ...node('immortal.js')]);
   await job.says('stdout', /ready/);
-  for (const master of masters) await master.command('del', 'redlock:lost');
-  const seen = fewestHolding(masters, job, 'lost');
+  // An extension that is on its way repairs a master: again until the loss is known.
+  await eventually('it is lost', async () => {
+    await Promise.all(masters.map((master) => master.command('del', 'redlock:lost')));
+    return job.stdout.includes('SIGTERM');
+  });
+  let most = 0;
+  let looks = 0;
+  for (; job.child.exitCode === null && job.child.signalCode === null; looks += 1)
+    most = Math.max(most, await countOf(masters, 'lost'));
   expect(await job.result).toMatchObject({ code: 79 });
-  expect(await seen).toBe(0);
+  expect(looks).toBeGreaterThan(0);
+  expect(most, 'masters that show a key again').toBeLessThan(2);
 });
 
 test('cut off from a majority: the command ends before the next one begins', async () => {
