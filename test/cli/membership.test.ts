@@ -16,7 +16,7 @@ const { masters } = useMasters(2, { transport: 'tcp' });
 test('a server under two names, also as one of three: 78, and no command runs', async () => {
   const [first, second] = masters as [TestMaster, TestMaster];
   const proxy = await FaultyProxy.start(first.url);
-  second.freeze();
+  await second.freeze();
   const pair = [first.url, proxy.url];
   const byHost = [first.url, first.url.replace('127.0.0.1', 'localhost')];
   const results = await Promise.all(
@@ -43,7 +43,7 @@ test('a replica as one of three: 78, and the command does not run', async () => 
   const [first, second] = masters as [TestMaster, TestMaster];
   const [replica] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
   await replica.command('replicaof', '127.0.0.1', new URL(first.url).port);
-  second.freeze();
+  await second.freeze();
   const urls = [second.url, first.url, replica.url];
   const env = { REDLOCK_MASTERS: urls.join(','), REDLOCK_RESTART_GRACE: '0' };
   const { code, stdout, stderr } = await runCli(['name', '--', 'echo', 'never'], { env });
@@ -59,7 +59,7 @@ test('a cluster node that owns all slots, as one of three: 78 at once, with its 
   const [node] = (await startMasters(1, { transport: 'tcp', config })) as [TestMaster];
   const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
   await node.command('cluster', 'addslots', ...slots);
-  second.freeze();
+  await second.freeze();
   const env = {
     REDLOCK_MASTERS: [first.url, second.url, node.url].join(','),
     REDLOCK_RESTART_GRACE: '0',

@@ -140,25 +140,6 @@ export function linesOf(text: string): string[] {
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
-/** Polls until the job prints "over" or ends; returns the fewest masters that showed its value. */
-export async function fewestHolding(
-  masters: readonly TestMaster[],
-  job: CliRun,
-  name: string,
-): Promise<number> {
-  let hasEnded = false;
-  job.child.once('exit', () => {
-    hasEnded = true;
-  });
-  const isRunning = () => !hasEnded && !job.stdout.includes('over');
-  let fewest = Number.POSITIVE_INFINITY;
-  while (isRunning()) {
-    const count = await countOf(masters, name);
-    if (isRunning()) fewest = Math.min(fewest, count);
-  }
-  return fewest;
-}
-
 /** A configuration file with this text, readable by its owner alone. */
 export function fileWith(text: string, mode = 0o600): string {
   const path = join(mkdtempSync(join(scratchFolder(), 'config-')), 'redlockrc');

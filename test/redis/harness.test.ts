@@ -7,6 +7,7 @@ import { afterAll, afterEach, expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import type { TestMaster } from '../servers/master.ts';
 import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
+import { freePort } from '../servers/ports.ts';
 import { eventually } from '../servers/processes.ts';
 
 const clients: Redis[] = [];
@@ -129,3 +130,11 @@ test.each(['unix', 'tcp'] as const)(
     await proxy.stop();
   },
 );
+
+test('a port is given once, also where nothing listens on it yet', async () => {
+  const ports = new Set<number>();
+  for (let count = 1; count <= 120; count += 1) {
+    ports.add(await freePort());
+    expect(ports.size).toBe(count);
+  }
+});
