@@ -11,14 +11,20 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
+import { MasterQuery, type QueryLimits, usualLimits } from '../../src/ctl/master-query.ts';
 import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { answer } from '../../src/programs/redlockctl.ts';
+import { parseAddress } from '../../src/redis/address.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { ServerRegistry } from '../../src/redis/identity.ts';
+import { LockObserver } from '../../src/redis/observer.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
 import { clock, lasting, newClaim, redlockOn, unbounded } from '../redis/rig.ts';
 import { closeConnections } from '../servers/masters.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import {
   type CliResult,
@@ -41,6 +47,21 @@ export const holderOfNote = { kind: 'redlock-run', ...record };
 
 interface Place {
   readonly url: string;
+}
+
+/** The part of redlockctl that asks masters, without what is said of their answers. */
+export function queryOf(masters: readonly Place[], limits?: Partial<QueryLimits>): MasterQuery {
+  const registry = new ServerRegistry();
+  const settings = {
+    prefix: 'redlock:',
+    restartGraceMs: 0,
+    historyBytes: usualHistoryBytes,
+    protocol: 'redlock' as const,
+  };
+  const observers = masters.map(
+    ({ url }) => new LockObserver(parseAddress(url), settings, registry, clock),
+  );
+  return new MasterQuery(observers, clock, { ...usualLimits(generous(5_000)), ...limits });
 }
 
 /** Starts redlockctl on these masters. */

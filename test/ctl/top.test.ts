@@ -2,19 +2,13 @@
 // how few requests it sends, by the statistics of the masters. The lines are tested in unit/ctl.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MasterQuery, usualLimits } from '../../src/ctl/master-query.ts';
 import { Watch } from '../../src/ctl/top/top.ts';
-import { parseAddress } from '../../src/redis/address.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import { ServerRegistry } from '../../src/redis/identity.ts';
-import { LockObserver } from '../../src/redis/observer.ts';
 import { useMasters } from '../cli/rig.ts';
-import { clock } from '../redis/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { survivorsOf } from '../servers/survivors.ts';
 import { obstacle, Terminal } from '../supervision/terminal.ts';
-import { ctl, hold, queueUp } from './rig.ts';
+import { ctl, hold, queryOf, queueUp } from './rig.ts';
 
 const { masters, run } = useMasters(3);
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
@@ -59,20 +53,6 @@ test('locks show ended runs, by one request for all of them', async () => {
   expect([ended(), await countOfEvals()]).toEqual([['kept'], 1]);
   query.close();
 });
-
-function queryOf(those: readonly TestMaster[]): MasterQuery {
-  const registry = new ServerRegistry();
-  const settings = {
-    prefix: 'redlock:',
-    restartGraceMs: 0,
-    historyBytes: usualHistoryBytes,
-    protocol: 'redlock' as const,
-  };
-  const observers = those.map(
-    ({ url }) => new LockObserver(parseAddress(url), settings, registry, clock),
-  );
-  return new MasterQuery(observers, clock, usualLimits(5_000));
-}
 
 test('without a terminal it says what to use instead', async () => {
   const stderr = expect.stringMatching(
