@@ -53,7 +53,7 @@ test.each([
   ['a file', byFile],
   ['a command', byCommand],
 ])('a password of %s that changes during a run costs no vote', async (_, how) => {
-  const args = ['-v', '--ttl', '3s', 'name', '--', 'sh', '-c', 'echo on; sleep 5; echo end'];
+  const args = ['-v', '--ttl', '3s', '-k', '200ms', 'name', '-c', 'echo on; sleep 5; echo end'];
   const run = startCli(args, environment(how()));
   await eventually('it runs', () => run.stdout.includes('on'), 20_000);
   await rotate('second');
@@ -67,7 +67,7 @@ test.each([
 
 test('a command runs once for all masters, and again only after a refused login', async () => {
   const untilTwice = `echo on; until [ $(wc -l <${calls}) -ge 2 ]; do sleep 0.1; done`;
-  const args = ['--ttl', '3s', 'name', '--', 'sh', '-c', untilTwice];
+  const args = ['--ttl', '3s', '-k', '200ms', 'name', '-c', untilTwice];
   const run = startCli(args, environment(byCommand()));
   await eventually('it runs', () => run.stdout.includes('on'), 20_000);
   await sleep(1_500); // It would not run twice in a second.

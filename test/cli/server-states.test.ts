@@ -184,7 +184,9 @@ test.each(Object.entries(tooMuch))(
     const results = await Promise.all(
       lists.flatMap((masters, nth) => {
         const env = { ...environmentFor(masters), ...small };
-        const hold = ['--ttl', '3', `job${nth}`, '--', 'sleep', '1.5'];
+        // Extended once, and given up after five seconds: six programs start beside each other.
+        const times = ['--ttl', '6s', '-k', '200ms'];
+        const hold = [...times, `job${nth}`, '--', 'sleep', '2.5'];
         return [
           startCli(hold, { env }).result,
           startCli(['status', 'free', '--json'], { env, program: 'redlockctl' }).result,
