@@ -1,6 +1,7 @@
 // What is checked between another implementation and ours, both ways. Each check is a function that
 // throws; the same for all implementations.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { eventually } from '../servers/processes.ts';
 import type { Adapter } from './adapter.ts';
@@ -31,6 +32,7 @@ async function isRefusedBeyond(rig: Rig, theirs: Adapter, firstEndAt: number): P
     expect(await theirs.acquire(name, longMs)).toBe(false);
     await theirs.release(); // Of what it does not have.
     await rig.expectOurs(ours);
+    await sleep(20);
   }
 }
 

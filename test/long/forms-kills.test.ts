@@ -118,15 +118,15 @@ it('two slots, twenty waiters, three masters: never three', {
   const begun = seen.filter((line) => line.startsWith('begin'));
   const together = seen.filter((line) => line.startsWith('beside'));
   process.stderr.write(`  ${begun.length} jobs, ${together.length} of them beside another\n`);
-  expect(begun.length).toBeGreaterThan(20);
+  expect(begun.length).toBeGreaterThan(10);
   expect(together.length).toBeGreaterThan(0);
 });
 
-it('twenty readers and three writers: never beside one another, every writer served', {
+it('ten readers and three writers: never beside one another, every writer served', {
   timeout: lastsMs + 120_000,
   retry: 0,
 }, async () => {
-  const readers = Array.from({ length: 20 }, () => ['reader', '-s']);
+  const readers = Array.from({ length: 10 }, () => ['reader', '-s']);
   const writers = ['writer1', 'writer2', 'writer3'].map((role) => [role]);
   const seen = await underFire('shared', 3, [...readers, ...writers]);
   expect(seen.filter((line) => line.startsWith('clash'))).toEqual([]);
