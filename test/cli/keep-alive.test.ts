@@ -70,7 +70,7 @@ test.each([
 });
 
 test('one master after the other restarts empty: each is repaired', async () => {
-  const job = start(['--ttl', '3s', 'empty', '--', ...obedient()]);
+  const job = start(['--ttl', '3s', '-k', '200ms', 'empty', '--', ...obedient()]);
   await job.says('stdout', /ready/);
   for (const master of masters) {
     await master.restart();

@@ -81,15 +81,19 @@ test.each([
   expect(values).toEqual(reason.source === 'taken' ? ['them', 'them', 'them'] : [null, null, null]);
 });
 
-/** Runs a command that ends by itself long before the first extension, with `harm` meanwhile. */
+/** Runs a command that ends before the first extension, with `harm` meanwhile. */
 async function endedUnder(
   harm: (each: TestMaster) => Promise<unknown>,
   some: readonly TestMaster[],
   flags: string[] = [],
 ) {
-  const job = start([...flags, 'late', '--', 'sh', '-c', 'echo ready; sleep 0.7; exit 3']);
+  const command = ['sh', '-c', 'echo ready; read -r _; exit 3'];
+  const job = start([...flags, 'late', '--', ...command], { stdin: 'pipe' });
   await job.says('stdout', /ready/);
+  // It begins with a quorum: the last master may grant the lock only now.
+  await eventually('all have it', async () => (await countOf(masters, 'late')) === 3);
   await Promise.all(some.map(harm));
+  job.child.stdin?.end('\n');
   return job.result;
 }
 

@@ -171,7 +171,7 @@ test('the enclosing run is killed: the command ends before the lock is free', as
 test('the nested run is killed: its command ends, and the enclosing run goes on', async () => {
   const nested = shellLine(...inside('same', '--', ...node('immortal.js')));
   const script = `${nested} & echo "inner $!"; wait; echo "goes on"; sleep 0.5`;
-  const job = start(['--ttl', '3s', 'same', '-c', script]);
+  const job = start(['--ttl', '3s', '-k', '200ms', 'same', '-c', script]);
   const [, pid] = await job.says('stdout', /ready (\d+)/);
   const [, inner] = await job.says('stdout', /inner (\d+)/);
   process.kill(Number(inner), 'SIGKILL');

@@ -92,7 +92,7 @@ test('--report and --on-lost work when the package is replaced during the run', 
 });
 
 test('times, extensions, the fencing number and the masters', async () => {
-  const report = await reportOf(['--ttl', '3s', 'name', '--', 'sleep', '1.5']);
+  const report = await reportOf(['--ttl', '3s', '-k', '200ms', 'name', '--', 'sleep', '1.5']);
   expect(report).toEqual({
     name: 'name',
     names: ['name'],

@@ -78,7 +78,10 @@ test('a restarted master waits out its grace under these rules, durable or not',
 test('redlock-run acquires, extends, waits, is woken and releases under its rules', async () => {
   const { env } = as('redlock-run');
   const command = ['sh', '-c', 'echo ready; read -r line'];
-  const holder = start(['--ttl', '3s', 'job', '--', ...command], { env, stdin: 'pipe' });
+  const holder = start(['--ttl', '3s', '-k', '200ms', 'job', '--', ...command], {
+    env,
+    stdin: 'pipe',
+  });
   await holder.says('stdout', /ready/);
   const waiter = start(['-v', 'job', '--', 'true'], { env });
   await waiter.says('stderr', /waiting/);

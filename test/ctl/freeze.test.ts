@@ -89,7 +89,7 @@ describe('frozen', () => {
 
   test('a waiter with --replace does not stop the present run', async () => {
     const script = 'read line';
-    const args = ['--ttl', '3s', '--replace', 'deploy', '--', 'sh', '-c', script];
+    const args = ['--ttl', '3s', '-k', '200ms', '--replace', 'deploy', '--', 'sh', '-c', script];
     const run = rig.start(args, { stdin: 'pipe' });
     await isHeld();
     await freeze();

@@ -109,7 +109,7 @@ test('a job whose directory of servers was moved away loses its lock and is stop
     REDLOCK_LOCAL_DIRECTORY: folder,
   };
   const command = ['sh', '-c', 'echo ready; exec sleep 600'];
-  const job = startCli(['--local', '--ttl', '3s', 'job', '--', ...command], { env });
+  const job = startCli(['--local', '--ttl', '3s', '-k', '200ms', 'job', '--', ...command], { env });
   await job.says('stdout', /ready/, 20_000);
   servers.push(...pids());
   renameSync(folder, `${folder}.old`);

@@ -117,7 +117,7 @@ test('what one of three masters shows does not keep the holder from being asked'
 
 test('a master that was down when the holder began is heard after the next extension', async () => {
   all()[0].freeze();
-  const run = rig.start(['--ttl', '3s', 'deploy', '--', 'sleep', '60']);
+  const run = rig.start(['--ttl', '3s', '-k', '200ms', 'deploy', '--', 'sleep', '60']);
   await expect.poll(() => countOf(all().slice(1), 'deploy')).toBe(2);
   all()[0].thaw();
   await eventually('it has the key again', async () => (await countOf(masters, 'deploy')) === 3);
