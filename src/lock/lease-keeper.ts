@@ -51,7 +51,7 @@ export interface LeaseKeeperParts {
 }
 
 /**
- * An alarm that is later than this was not delayed by a busy machine: this process was suspended.
+ * What is noticed later than this was not delayed by a busy machine: this process was suspended.
  */
 const suspendedMs = 500;
 
@@ -133,6 +133,12 @@ export class LeaseKeeper {
   /** Whether stopping must have begun. */
   get isStopDue(): boolean {
     return this.#parts.clock.now() >= deadlineOf(this.#lease, this.#settings.reserveMs);
+  }
+
+  /** Why the lease is lost where stopping is due: how late this process notices it tells that. */
+  get overdueReason(): 'suspended' | 'unreachable' {
+    const lateMs = this.#parts.clock.now() - deadlineOf(this.#lease, this.#settings.reserveMs);
+    return lateMs > suspendedMs ? 'suspended' : 'unreachable';
   }
 
   /** Notes that an extension has succeeded. One older than the latest known is ignored. */
@@ -239,24 +245,22 @@ export class LeaseKeeper {
   async #soundAlarms(): Promise<void> {
     const { reserveMs, killReserveMs } = this.#settings;
     const { onLost, onKillDue } = this.#parts;
-    const lateMs = await this.#reach(reserveMs);
-    if (lateMs === null) return;
-    onLost(lateMs > suspendedMs ? 'suspended' : 'unreachable', null);
-    if (killReserveMs === null) return;
-    if ((await this.#reach(killReserveMs)) !== null) onKillDue();
+    if (!(await this.#reach(reserveMs))) return;
+    onLost(this.overdueReason, null);
+    if (killReserveMs !== null && (await this.#reach(killReserveMs))) onKillDue();
   }
 
   /**
-   * Resolves `reserveMs` before the end of the validity that is confirmed by then, with how late
-   * this process noticed it, in ms; null after `end`.
+   * Resolves with true `reserveMs` before the end of the validity that is confirmed by then; with
+   * false after `end`.
    */
-  async #reach(reserveMs: number): Promise<number | null> {
+  async #reach(reserveMs: number): Promise<boolean> {
     const { clock } = this.#parts;
     const ended = this.#ended.signal;
     for (;;) {
       const leftMs = deadlineOf(this.#lease, reserveMs) - clock.now();
-      if (ended.aborted) return null;
-      if (leftMs <= 0) return -leftMs;
+      if (ended.aborted) return false;
+      if (leftMs <= 0) return true;
       await clock.sleep(leftMs, ended);
     }
   }

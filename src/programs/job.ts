@@ -63,7 +63,7 @@ async function play(
   if (settings.onLost !== null) prepareOnLost();
   const environmentOf = (lease: Lease) =>
     childEnvironment(process.env, lease, slotOf(lease.claim, settings.slotCount));
-  const guard = guardFor(settings, machine, lock, (reason) => run.post({ kind: 'lost', reason }));
+  const guard = guardFor(settings, machine, lock, () => run);
   const parts = { clock, random: Math.random, report };
   const acquiring: AcquisitionParts = {
     ...parts,
@@ -116,7 +116,7 @@ function guardFor(
   { stopSignal, graceMs, marginMs }: Settings,
   { guards, libc }: JobMachine,
   { clock, report }: JobLock,
-  lose: (reason: 'suspended' | 'guard-lost') => void,
+  run: () => Run,
 ): GuardClient {
   return new GuardClient({
     supply: guards,
@@ -126,10 +126,10 @@ function guardFor(
     clock,
     readingsNow,
     onRestart: (how) => report({ kind: 'guard-restarted', how }),
-    onStopping: () => lose('suspended'),
+    onStopping: () => run().stoppedByGuard(),
     onLost: (how) => {
       report({ kind: 'guard-lost', how });
-      lose('guard-lost');
+      run().post({ kind: 'lost', reason: 'guard-lost' });
     },
   });
 }

@@ -91,6 +91,13 @@ export class Run {
     }
   }
 
+  /** The guard has begun to stop the command: a deadline has passed, by its clock. */
+  stoppedByGuard(): void {
+    const reason = this.#keeper?.overdueReason;
+    assert(reason, 'a guard that stops a command before its start');
+    this.post({ kind: 'lost', reason });
+  }
+
   /** A signal has come; `isFromTerminal`: the command has received it itself, if it is there. */
   signal(signal: Signal, isFromTerminal: boolean): void {
     const now = this.#now();
@@ -204,10 +211,10 @@ export class Run {
     this.#exitedAt = exitedAt;
     this.#leftCount = leftCount;
     this.#report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
-    // The command ended after validity, or the guard ended it while this process was suspended.
+    // The command ended after validity, or the guard ended it before this process would have.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
     const isOutlived = leftCount === 0 && this.#endOutlived(exitedAt);
-    if (!isOutlived && isByGuard) this.post({ kind: 'lost', reason: 'suspended' });
+    if (!isOutlived && isByGuard) this.stoppedByGuard();
     this.post({ kind: 'child-exited', exit });
   }
 

@@ -94,7 +94,7 @@ export class NestedProgram {
     const observers = this.#observers(clock);
     const report = (event: RunEvent) => this.#note(event);
     const enclosingLock = this.#enclosingLock({ observers, clock, report });
-    const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
+    const onStopping = () => run.stoppedByGuard();
     const guardOptions = {
       graceMs,
       slackMs: guardSlackMsOf(marginMs),

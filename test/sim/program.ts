@@ -190,7 +190,7 @@ export class Program {
       slackMs: guardSlackMsOf(marginMs),
       lateMs: options.guardLateMs,
     };
-    const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
+    const onStopping = () => run.stoppedByGuard();
     const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
     this.#guard = guard;
     const random = this.#random.next;

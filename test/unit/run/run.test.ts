@@ -104,6 +104,24 @@ it.each<[string, ChildExit, number, number]>([
   expect(result).toMatchObject({ cause: { kind: 'child' }, childExit: exit });
 });
 
+it.each([
+  ['not extended in time, where that is soon after', 2_801, 'unreachable'],
+  ['not extended in time, where the guard is a moment early', 2_750, 'unreachable'],
+  ['suspended, where that is long after', 3_301, 'suspended'],
+])('a run whose guard stops the command was %s', async (_title, at, reason) => {
+  const { run, finished, setNow, endAt } = startRun();
+  await new Promise(setImmediate);
+  setNow(at);
+  run.stoppedByGuard();
+  endAt(at, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: at });
+  expect((await finished).result.cause).toMatchObject({ kind: 'lost', reason });
+});
+
+it('a command killed when it had to be stopped was not extended in time', async () => {
+  const result = await resultOf({ kind: 'signaled', signal: 'SIGTERM' }, 2_850);
+  expect(result.cause).toMatchObject({ kind: 'lost', reason: 'unreachable' });
+});
+
 it('a command that ended by itself after validity has lost its lock', async () => {
   const { cause } = await resultOf({ kind: 'exited', code: 0 }, 5_000, 2_000);
   expect(cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
