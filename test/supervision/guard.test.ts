@@ -3,15 +3,26 @@
 
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { runTimings, stopAtMsOf } from '../../src/lock/timings.ts';
 import { childrenOf } from '../../src/run/processes/process-table.ts';
 import { noConfiguration } from '../servers/no-configuration.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
+import { ownProgram } from '../servers/readable-copy.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { guardsOf, linesOf, pass, patient, sharedMasters, startJob, statOf } from './rig.ts';
 
@@ -65,6 +76,35 @@ it.concurrent('ignores every signal that can be ignored, and works on', async ()
   job.run.signal('SIGKILL');
   expect((await job.outcome()).goneAfterMs).toBeLessThan(4_000);
 });
+
+it.concurrent('is believed when it stops a command before redlock-run does', async () => {
+  // Long before the first extension, and long enough for the command to have begun.
+  const earlyMs = stopAtMsOf(runTimings(60_000, null, null)) - Math.min(15_000, generous(2_500));
+  const command = ['sh', '-c', 'trap "exit 0" TERM; echo ready; sleep 600 & wait'];
+  const options = { flags: ['--ttl', '60s'], path: programWithEarlyGuard(earlyMs) };
+  const job = await startJob(await sharedMasters(), command, options).ready();
+  job.happens();
+  const outcome = await job.outcome();
+  expect([outcome.code, linesOf(outcome)]).toEqual([
+    79,
+    [expect.stringMatching(/lost: .* unreachable: .*; the command was stopped: exit code 0$/)],
+  ]);
+});
+
+/** The path of a redlock-run whose guard begins to stop the command so much before its time. */
+function programWithEarlyGuard(earlyMs: number): string {
+  const { path, folder } = ownProgram();
+  const files = readdirSync(join(folder, 'dist')).map((name) => join(folder, 'dist', name));
+  const [file = '', ...others] = files.filter((name) => {
+    return name.endsWith('.js') && deadline.test(readFileSync(name, 'utf8'));
+  });
+  expect(others).toEqual([]);
+  writeFileSync(file, readFileSync(file, 'utf8').replace(deadline, `-${earlyMs}+`));
+  return path;
+}
+
+/** Where the guard, as it ships, counts the time until its deadlines. */
+const deadline = /\+(?=[\w$]+\.slackMs)/;
 
 it.concurrent('stops a process without environment, family, session and name', async () => {
   const own = `$(exec sh -c 'echo $PPID')`;
