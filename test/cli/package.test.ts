@@ -37,7 +37,7 @@ beforeAll(async () => {
   files = packed.files;
   bare = await install(packed, { hasOptional: false });
   prefix = withOptional(bare);
-}, 120_000);
+}, generous(40_000));
 
 /** Runs what was installed, in a folder and with a HOME that know nothing of the checkout. */
 function installed(args: string[], env: Record<string, string> = {}, name = 'redlock-run') {

@@ -28,7 +28,7 @@ beforeAll(async () => {
   sentinels = await startSentinels(primary, 3, ['sentinel auth-pass mymaster s3cret']);
   const hosts = sentinels.ports.map((port) => `127.0.0.1:${port}`).join(',');
   url = `redis+sentinel://:s3cret@${hosts}/mymaster`;
-}, 60_000);
+});
 afterAll(stopSentinels);
 
 const env = (changes: Record<string, string> = {}): RunOptions => ({

@@ -132,7 +132,7 @@ describe('recipes: jobs and services', () => {
     pod.kill('SIGTERM');
     await over;
     await eventually('leads no longer', async () => !existsSync(leads), 10_000);
-  }, 60_000);
+  });
 
   test('systemd: the service and its unit file', async () => {
     const [service = '', timer = ''] = blocks('systemd timer');

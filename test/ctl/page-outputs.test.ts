@@ -216,4 +216,4 @@ test('what the page quotes of status is what it prints in that state', async () 
     const missing = quotes[at]?.filter((quote) => !output.includes(comparable(quote)));
     expect({ entry: at + 1, missing, output }).toMatchObject({ missing: [] });
   }
-}, 60_000);
+});

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { obedient, useMasters } from '../cli/rig.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import { generous } from '../servers/patience.ts';
 import { missedFor, runOf, took } from './history-rig.ts';
 import { ctl } from './rig.ts';
 
@@ -119,7 +120,7 @@ test('killed runs, alone, shared and on a slot: their ends are unknown, no succe
   expect(await ofEach()).toEqual(names.map(() => ['running']));
   for (const job of jobs) job.signal('SIGKILL');
   await Promise.all(jobs.map(({ result }) => result));
-  await expect.poll(ofEach, { timeout: 60_000 }).toEqual(names.map(() => ['vanished']));
+  await expect.poll(ofEach, { timeout: generous(20_000) }).toEqual(names.map(() => ['vanished']));
   const metrics = await ctl(masters, ['metrics']);
   for (const [index, name] of names.entries()) {
     const { stdout } = await ctl(masters, ['history', name]);

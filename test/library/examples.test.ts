@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { acquireRules, redlockRules } from '../../src/library/claim.ts';
 import { pack } from '../servers/packed.ts';
+import { generous } from '../servers/patience.ts';
 import { Consumer } from './consumer.ts';
 import { untilNothingIsLeft, useMasters } from './rig.ts';
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
   const codes = examples.map(([, , code = '']) => code);
   const all = await consumer.complaintsAbout(...codes);
   for (const [index, code] of codes.entries()) complaints.set(code, all[index]);
-}, 120_000);
+}, generous(40_000));
 
 test('every example is found', () => {
   expect(examples).toHaveLength(text.match(/^```ts$/gm)?.length ?? 0);

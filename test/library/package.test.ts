@@ -8,6 +8,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Packed, pack } from '../servers/packed.ts';
+import { generous } from '../servers/patience.ts';
 import { Consumer, modules } from './consumer.ts';
 import { isOnEach, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
 
@@ -18,7 +19,7 @@ let consumer: Consumer;
 beforeAll(async () => {
   packed = await pack();
   consumer = await Consumer.of(packed);
-}, 120_000);
+}, generous(40_000));
 
 /** Runs a module with the URLs of the masters as its arguments. */
 const program = (text: string, name?: string) =>

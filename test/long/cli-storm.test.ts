@@ -34,7 +34,7 @@ test('40 runs with -n at once beside busy loops: no master counts as silent', as
     for (const one of busy) one.kill('SIGKILL');
   }
   await untilNothingIsLeft(masters);
-}, 180_000);
+});
 
 test.each([
   ['nil', '$-1\r\n'],

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { goTool } from '../../scripts/release/tools.js';
+import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { gitHub, npmRegistry } from './places.ts';
@@ -94,7 +95,7 @@ beforeAll(async () => {
   }
   beforeAnyRelease();
   await exec('git', ['init', '--quiet', '--initial-branch=main', checkout]);
-}, 300_000);
+}, generous(100_000));
 
 /** Whatever this checkout has released already. */
 function beforeAnyRelease(): void {

@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentFor, locksOn, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
@@ -363,7 +364,7 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
     const inside = components().filter(({ scope }) => scope !== 'optional');
     expect(licences).toEqual(expect.arrayContaining([...new Set(inside.flatMap(licencesOf))]));
     for (const { digest } of layers) await run('tar', ['-xzf', blob(digest), '-C', root]);
-  }, 120_000);
+  }, generous(40_000));
 
   /** Starts the entry point as process 1, as a container engine does, but with this network. */
   const enter = (args: string[]) =>

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentFor, locksOn, program, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
 import { install } from '../servers/packed.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
@@ -20,7 +21,7 @@ describe.runIf(tarball !== '')('this version and the last release', () => {
   beforeAll(async () => {
     const folder = await install({ tarball, files: [] });
     previous = join(folder, 'node_modules/.bin/redlock-run');
-  }, 120_000);
+  }, generous(40_000));
 
   test('the last release is another version', async () => {
     const versions = [previous, program].map((file) => promisify(execFile)(file, ['--version']));

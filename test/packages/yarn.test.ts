@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { environmentFor, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
 import { pack } from '../servers/packed.ts';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 const run = promisify(execFile);
@@ -32,7 +33,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
   writeFileSync(join(folder, 'yarn.lock'), '');
   await yarn('add', (await pack()).tarball);
-}, 300_000);
+}, generous(100_000));
 
 test('a command is run and guarded', async () => {
   const { stdout } = await yarn('redlock-run', 'job', '--', 'sh', '-c', 'echo "ran $REDLOCK_NAME"');

@@ -35,7 +35,7 @@ async function hasBegun(name: string, onMessage: (message: FromGuard) => void = 
   const plan = { command, environment, isForeground: false, hasNamespace: false };
   const started = await guard.ask({ kind: 'start', plan });
   const said = () => readFileSync(output, 'utf8');
-  await expect.poll(said, { timeout: 30_000 }).toBe('ready\n');
+  await expect.poll(said).toBe('ready\n');
   return { guard, said, pid: started?.pid ?? 0 };
 }
 
@@ -59,7 +59,7 @@ withPerl('sends the signal itself where redlock-run dies before it has sent it',
 withPerl('does not send it again where redlock-run has sent it', async () => {
   const { guard, said, pid } = await hasDropped('sent');
   process.kill(-pid, 'SIGTERM');
-  await expect.poll(said, { timeout: 30_000 }).toBe('ready\ntold\n');
+  await expect.poll(said).toBe('ready\ntold\n');
   await guard.ask({ kind: 'stopped' });
   (guard.child as ChildProcess).stdio[requestDescriptor]?.destroy();
   expect(await guard.ended).toBe('ended with code 0');
@@ -76,7 +76,7 @@ withPerl(
     const until = { readings, withinMs: 60_000 };
     await guard.ask({ kind: 'stop', signal: 'SIGTERM', until });
     const exit = { kind: 'signaled', signal: 'SIGKILL' };
-    await expect.poll(() => told, { timeout: 30_000 }).toMatchObject([{ kind: 'exited', exit }]);
+    await expect.poll(() => told).toMatchObject([{ kind: 'exited', exit }]);
     expect(said()).toBe('ready\n');
   },
 );

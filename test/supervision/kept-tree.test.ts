@@ -38,7 +38,7 @@ async function grown(isForeground: boolean, ...shape: readonly string[]) {
   child.stdout.setEncoding('latin1').on('data', (text) => {
     output += text;
   });
-  const says = (what: string) => expect.poll(() => output, { timeout: 30_000 }).toContain(what);
+  const says = (what: string) => expect.poll(() => output).toContain(what);
   await says('ready\n');
   return { tree, child, command, says, output: () => output };
 }
@@ -56,8 +56,8 @@ withPerl.each(forms)(
   async (_, form) => {
     const { tree, output } = await grown(form, 'vanishing', '300');
     tree.stop('SIGTERM', stopMs);
-    await expect.poll(() => output().match(/told/g), { timeout: 30_000 }).toHaveLength(2);
-    await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => output().match(/told/g)).toHaveLength(2);
+    await expect.poll(() => tree.countAlive()).toBe(0);
   },
 );
 
@@ -72,7 +72,7 @@ withPerl.each(forms)(
     child.stdin.end('\n');
     await says('cleaned\n');
     expect(output()).not.toContain('hit');
-    await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => tree.countAlive()).toBe(0);
   },
 );
 
@@ -107,8 +107,7 @@ describe.skipIf(!hasPerl)('below a guard that stands still', () => {
     };
     return { tree, starts };
   }
-  const untilEnded = (pid: number) =>
-    expect.poll(() => processEntry(pid)?.isAlive, { timeout: 30_000 }).toBe(false);
+  const untilEnded = (pid: number) => expect.poll(() => processEntry(pid)?.isAlive).toBe(false);
 
   it('nothing has ended as long as more comes', async () => {
     const { tree, starts } = standing();
@@ -135,7 +134,7 @@ withPerl('one look kills a deep tree as a whole', async () => {
   const all = descendants(command.pid);
   expect(all).toHaveLength(80);
   // It counts for a tenth of a second at most, in which a busy machine may not let it finish.
-  await expect.poll(() => tree.size(), { timeout: 30_000 }).toBe(81);
+  await expect.poll(() => tree.size()).toBe(81);
   const killed = tree.kill();
   expect(all.filter(canAct)).toEqual([]);
   expect(await killed).toEqual([]);
@@ -167,7 +166,7 @@ withPerl(
       for (const one of all()) process.kill(one, 'SIGKILL');
     });
     const countOf = (word: string) => readFileSync(output, 'utf8').split(`${word}\n`).length - 1;
-    await expect.poll(() => countOf('ready'), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => countOf('ready')).toBe(1);
     const found = () => walk([{ pid, parent: process.pid }], pid, processEntry);
     const never = new Int32Array(new SharedArrayBuffer(4));
     const once = new StopOnce(
@@ -184,7 +183,7 @@ withPerl(
     once.stop('SIGTERM', true, stopMs);
     // Of two signals that wait, a process gets the one with the smaller number first.
     for (const one of all()) process.kill(one, 'SIGWINCH');
-    await expect.poll(() => countOf('asked'), { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => countOf('asked')).toBe(3);
     expect(countOf('told')).toBe(3);
   },
 );
@@ -195,7 +194,7 @@ withPerl('what has ended below a guard that does not reap it counts for nothing'
   onTestFinished(() => void guard.kill('SIGKILL'));
   const guardPid = guard.pid as number;
   const isRunning = (pid: number) => processEntry(pid)?.isAlive === true;
-  await expect.poll(() => childrenOf(guardPid).length, { timeout: 30_000 }).toBe(21);
+  await expect.poll(() => childrenOf(guardPid).length).toBe(21);
   await expect.poll(() => childrenOf(guardPid).filter(isRunning).length).toBe(1);
   const [pid = 0] = childrenOf(guardPid).filter(isRunning);
   const tree = new KeptTree({
@@ -219,7 +218,7 @@ withPerl('below a guard that stands still each is told once, and all are killed'
   guard.stdout.setEncoding('latin1').on('data', (text) => {
     output += text;
   });
-  await expect.poll(() => output, { timeout: 30_000 }).toBe('ready\n');
+  await expect.poll(() => output).toBe('ready\n');
   guard.kill('SIGSTOP');
   const [pid = 0] = childrenOf(guardPid);
   const startedAt = processEntry(guardPid)?.startedAt ?? 0;
@@ -233,7 +232,7 @@ withPerl('below a guard that stands still each is told once, and all are killed'
   trees.push(tree);
   tree.stop('SIGTERM', stopMs);
   tree.stop('SIGTERM', stopMs);
-  await expect.poll(() => output.match(/told/g), { timeout: 30_000 }).toHaveLength(3);
+  await expect.poll(() => output.match(/told/g)).toHaveLength(3);
   expect(tree.countAlive()).toBe(3);
   const all = descendants(guardPid);
   expect(await tree.kill()).toEqual([]);

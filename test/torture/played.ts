@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 /** For the files of the program under test alone. */
@@ -26,7 +27,7 @@ async function node(...args: readonly string[]) {
 beforeAll(async () => {
   const { stdout } = await node('scripts/torture.js', '--help');
   expect(stdout).toContain('--break');
-}, 120_000);
+}, generous(40_000));
 
 const compiled = 'node_modules/.cache/torture/test/torture/main.js';
 export const torture = (...args: readonly string[]) => node(compiled, '--lanes', '1', ...args);

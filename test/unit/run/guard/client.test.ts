@@ -98,7 +98,7 @@ it.concurrent('gives up on guards that never say anything', async () => {
   const { client, log } = startGuard('silent');
   expect(await client.confirm(timeLeft)).toBe('died of SIGKILL');
   expect(log).toEqual(Array(3).fill('restart: silent'));
-}, 60_000);
+});
 
 it.concurrent('gives up on guards that die one after the other, and says how', async () => {
   const { client, log } = startGuard(dying);
@@ -121,7 +121,7 @@ it.concurrent('replaces guards without end that had served for long', async () =
     process.kill(Number(readFileSync(pids, 'utf8').trim().split('\n').at(-1)));
     await vi.waitFor(() => expect(log).toEqual(Array(count).fill('restart: died')), 30_000);
   }
-}, 60_000);
+});
 
 it.concurrent('tells why when there never was one', async () => {
   const { client } = startGuard('there-is-none');
@@ -160,7 +160,7 @@ it.concurrent('takes another guard for one that does not confirm and does not en
   expect(log).toEqual(['restart: silent']);
   end.mockRestore();
   spare.kill();
-}, 60_000);
+});
 
 it.concurrent('does not end a guard for being slow that has been sent the start', async () => {
   const spare = new GuardProcess(programOf('good'));
@@ -174,7 +174,7 @@ it.concurrent('does not end a guard for being slow that has been sent the start'
   });
   await sleep(5_000); // It was given four seconds to confirm the deadlines.
   expect([isOver, log]).toEqual([false, ['restart: died']]);
-}, 60_000);
+});
 
 it.concurrent('has no guard left when it is done, and starts no other', async () => {
   const { client, log } = startGuard('good');
@@ -279,4 +279,4 @@ it.concurrent('ends the command of a guard that stands still', async () => {
   expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' } });
   await child.kill();
   process.kill(member, 'SIGKILL'); // Here no subreaper has inherited it.
-}, 60_000);
+});
