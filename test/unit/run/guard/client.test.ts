@@ -16,6 +16,7 @@ import { loadLibc } from '../../../../src/run/processes/libc.ts';
 import { childrenHere, reapOrphans } from '../../../../src/run/processes/own-children.ts';
 import { childrenOf, processEntry } from '../../../../src/run/processes/process-table.ts';
 import { createPlainClock, readingsNow } from '../../../../src/system/clock.ts';
+import { generous } from '../../../servers/patience.ts';
 import { scratchFolder } from '../../../servers/watchdog.ts';
 
 const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1 } as const;
@@ -119,7 +120,10 @@ it.concurrent('replaces guards without end that had served for long', async () =
     expect(await client.confirm(timeLeft)).toBeNull();
     aheadMs += 11_000;
     process.kill(Number(readFileSync(pids, 'utf8').trim().split('\n').at(-1)));
-    await vi.waitFor(() => expect(log).toEqual(Array(count).fill('restart: died')), 30_000);
+    await vi.waitFor(
+      () => expect(log).toEqual(Array(count).fill('restart: died')),
+      generous(10_000),
+    );
   }
 });
 
@@ -148,7 +152,7 @@ it.concurrent('tells the next guard the deadlines that a dead one has confirmed'
   const { client, log } = startGuard('good', readingsNow, spare);
   expect(await client.confirm(timeLeft)).toBeNull();
   spare.kill();
-  await vi.waitFor(() => expect(log).toEqual(['restart: died']), 30_000);
+  await vi.waitFor(() => expect(log).toEqual(['restart: died']), generous(10_000));
   expect(await client.start(trueCommand).started).toBeGreaterThan(0);
 });
 
@@ -167,7 +171,7 @@ it.concurrent('does not end a guard for being slow that has been sent the start'
   const { client, log } = startGuard('mute', readingsNow, spare);
   expect(await client.confirm(timeLeft)).toBeNull();
   spare.kill();
-  await vi.waitFor(() => expect(log).toEqual(['restart: died']), 30_000);
+  await vi.waitFor(() => expect(log).toEqual(['restart: died']), generous(10_000));
   let isOver = false;
   void client.start(trueCommand).exited.then(() => {
     isOver = true;
@@ -241,7 +245,7 @@ it.concurrent('ends what is below a guard that neither acts nor dies', async () 
   const [member = 0] = childrenOf(pid);
   expect(processEntry(member)?.isAlive).toBe(true);
   process.kill(pid, 'SIGSTOP');
-  await vi.waitFor(() => expect(spare.state).toBe('T'), 30_000);
+  await vi.waitFor(() => expect(spare.state).toBe('T'), generous(10_000));
   const end = vi.spyOn(spare, 'kill').mockImplementation(() => {}); // As in a frozen cgroup.
   child.stop('SIGTERM');
   expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' }, leftCount: 0 });
@@ -255,9 +259,9 @@ it.concurrent('sends no stop signal in the place of a guard where SIGKILL is due
   await child.started;
   const [member = 0] = childrenOf(pid);
   client.setDeadlines(() => [9_000, 0]);
-  await vi.waitFor(() => expect(spare.unanswered).toBeNull(), 30_000);
+  await vi.waitFor(() => expect(spare.unanswered).toBeNull(), generous(10_000));
   process.kill(pid, 'SIGSTOP');
-  await vi.waitFor(() => expect(spare.state).toBe('T'), 30_000);
+  await vi.waitFor(() => expect(spare.state).toBe('T'), generous(10_000));
   const sent = vi.spyOn(process, 'kill');
   child.stop('SIGTERM');
   expect(await child.kill()).toEqual([]);
@@ -274,7 +278,7 @@ it.concurrent('ends the command of a guard that stands still', async () => {
   process.kill(pid, 'SIGSTOP');
   client.setDeadlines(timeLeft);
   client.setDeadlines(timeLeft); // The first is not answered.
-  await vi.waitFor(() => expect(log).toEqual(['lost: silent']), 30_000);
+  await vi.waitFor(() => expect(log).toEqual(['lost: silent']), generous(10_000));
   expect(spare.state).toBe('Z');
   expect(await child.exited).toMatchObject({ exit: { kind: 'unknown-exit' } });
   await child.kill();
