@@ -201,7 +201,7 @@ test('holding and waiting cost a master a few commands a second', async () => {
       /total_commands_processed:(\d+)/.exec(String(await first.command('info', 'stats')))?.[1],
     );
   const before = await processed();
-  const holder = start(['--ttl', '5s', 'busy', '--', ...obedient()]);
+  const holder = start(['--ttl', '5s', '-k', '200ms', 'busy', '--', ...obedient()]);
   await holder.says('stdout', /ready/);
   const waited = await run(['-w', '3s', 'busy', '--', 'true']);
   expect(waited.code, holder.stderr).toBe(75);

@@ -160,7 +160,7 @@ test('78, when the configuration cannot be used', async () => {
 });
 
 test('79, when the lock was lost while the command ran, whatever its exit code', async () => {
-  const job = start(['--ttl', '1s', 'lost', '--', ...obedient(3)]);
+  const job = start(['--ttl', '6s', 'lost', '--', ...obedient(3)]);
   await job.says('stdout', /ready/);
   for (const master of masters) await master.command('del', 'redlock:lost');
   const { code, stderr, stdout } = await job.result;

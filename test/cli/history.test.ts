@@ -148,7 +148,7 @@ describe('a line has the outcome, as --report has it', () => {
 
   // With a ttl that leaves the command the time to end by itself, also where the machine is busy.
   test('lost: the next holder keeps the lock', async () => {
-    const job = start(['--ttl', '4s', 'lost', '--', ...obedient()]);
+    const job = start(['--ttl', '6s', 'lost', '--', ...obedient()]);
     await job.says('stdout', /ready/);
     await takeBy('them', masters, 'lost');
     expect(await job.result).toMatchObject({ code: 79 });

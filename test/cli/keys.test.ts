@@ -431,7 +431,7 @@ const rows: Readonly<Record<string, Partial<Record<Program, See>>>> = {
   onLost: {
     [run]: async () => {
       const file = fileOf('lost');
-      const values = { onLost: `echo "$REDLOCK_LOST" > ${file}`, ttl: '1500ms' };
+      const values = { onLost: `echo "$REDLOCK_LOST" > ${file}`, ttl: '6s' };
       const { code } = await during(values, async () => {
         await takeBy('x', masters, 'a');
         await eventually('the command of onLost has run', () => existsSync(file));

@@ -76,7 +76,7 @@ test.each([
   ],
 ])('%s: lost, stopped, 79', async (_title, harm, reason) => {
   const all = () => Promise.all(masters.map(harm));
-  await expectStopped(2_000, 'harm', all, reason);
+  await expectStopped(6_000, 'harm', all, reason);
   const values = await Promise.all(masters.map((master) => master.get('redlock:harm')));
   expect(values).toEqual(reason.source === 'taken' ? ['them', 'them', 'them'] : [null, null, null]);
 });

@@ -97,7 +97,18 @@ test('a master that becomes a replica during a run loses its vote, not the run',
   const [first] = masters as [TestMaster, TestMaster];
   const set = (await startMasters(3, { transport: 'tcp' })) as TestMaster[];
   const env = { REDLOCK_MASTERS: set.map(({ url }) => url).join(','), REDLOCK_RESTART_GRACE: '0' };
-  const args = ['-v', '--ttl', '4s', 'name', '--', 'sh', '-c', 'echo on; sleep 5; echo end'];
+  const args = [
+    '-v',
+    '--ttl',
+    '4s',
+    '-k',
+    '200ms',
+    'name',
+    '--',
+    'sh',
+    '-c',
+    'echo on; sleep 5; echo end',
+  ];
   const run = startCli(args, { env });
   await eventually('it runs', () => run.stdout.includes('on'));
   await set[0]?.command('replicaof', '127.0.0.1', new URL(first.url).port);

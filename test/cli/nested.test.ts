@@ -135,7 +135,7 @@ test('--report describes the nested run', async () => {
 
 test('goes on for many extensions of the enclosing run, also when a minority fails', async () => {
   const sleep = inside('-v', 'long', '--', 'sleep', '7');
-  const job = start(['--ttl', '4s', 'long', '--', ...sleep]);
+  const job = start(['--ttl', '4s', '-k', '200ms', 'long', '--', ...sleep]);
   await job.says('stderr', /started/);
   await masters[1]?.kill();
   const { code, stderr } = await job.result;
@@ -147,7 +147,7 @@ test('goes on for many extensions of the enclosing run, also when a minority fai
 });
 
 test('the enclosing lock is lost: both end with 79, and no process is left', async () => {
-  const { job, pid } = await deepJob('lost', '--ttl', '3s');
+  const { job, pid } = await deepJob('lost', '--ttl', '6s');
   await takeBy('them', masters, 'lost');
   const { code, stderr } = await job.result;
   expect([code, isAlive(pid)]).toEqual([79, false]);

@@ -51,7 +51,7 @@ test('busy: with the holder', async () => {
 
 test('lost', async () => {
   const file = newFile();
-  const job = start(['--ttl', '1s', '--notify', noting(file), 'a', '--', ...obedient()]);
+  const job = start(['--ttl', '3s', '--notify', noting(file), 'a', '--', ...obedient()]);
   await job.says('stdout', /ready/);
   await takeBy('theirs', masters, 'a');
   expect(await job.result).toMatchObject({ code: 79 });

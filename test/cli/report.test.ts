@@ -139,7 +139,7 @@ test('the fencing number is that of the command, and grows from run to run', asy
 
 test('a lost lock, with a master that failed', async () => {
   const file = reportFile();
-  const job = start(['--ttl', '1200ms', '--report', file, 'lost', '--', ...obedient(5)]);
+  const job = start(['--ttl', '6s', '--report', file, 'lost', '--', ...obedient(5)]);
   await job.says('stdout', /ready/);
   await masters[0]?.kill();
   for (const master of masters.slice(1)) await master.command('del', 'redlock:lost');

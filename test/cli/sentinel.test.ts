@@ -49,7 +49,7 @@ test('a run locks on the primary that the sentinels name, and leaves nothing', a
 });
 
 test('a failover during a run costs it nothing; then the grace holds new runs back', async () => {
-  const args = ['--ttl', '6s', 'name', '--', 'sh', '-c', 'echo on; sleep 9; echo end'];
+  const args = ['--ttl', '6s', '-k', '200ms', 'name', '-c', 'echo on; sleep 9; echo end'];
   // A server that has restarted within the grace says that instead.
   const uptime = async (one: TestMaster) =>
     Number(/uptime_in_seconds:(\d+)/.exec(String(await one.command('info', 'server')))?.[1]);

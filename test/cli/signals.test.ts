@@ -178,7 +178,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('a second %s kills at once', async (si
 });
 
 test('--signal is the signal that redlock-run stops the command with', async () => {
-  const args = ['--ttl', '2s', '--signal', 'INT', 'own', '--', ...obedient()];
+  const args = ['--ttl', '6s', '--signal', 'INT', 'own', '--', ...obedient()];
   const job = start(args);
   await job.says('stdout', /ready/);
   // Not --max-run: its time may be over before the command can handle a signal.

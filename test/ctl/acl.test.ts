@@ -133,7 +133,9 @@ test('history: redlock-run writes, redlockctl reads, or says that a right is mis
 
 test('a nested run under the enclosing lock, and redlockctl hold, under their rules', async () => {
   const inner = [interpreter, program, '--reentrant', 'job', '--', 'sleep', '2.2'];
-  expect(await run(['--ttl', '6s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({
+  expect(
+    await run(['--ttl', '6s', '-k', '200ms', 'job', '--', ...inner], as('redlock-run')),
+  ).toMatchObject({
     code: 0,
     stderr: '',
   });
@@ -155,7 +157,9 @@ test('one master under the older protocol: both programs work under the same rul
   const [master] = masters as [TestMaster];
   const old = { REDLOCK_PROTOCOL: 'setnx', REDLOCK_MASTERS: master.url };
   const env = { ...as('redlock-run').env, ...old };
-  expect(await run(['--ttl', '6s', 'old', '--', 'sleep', '2.5'], { env })).toMatchObject({
+  expect(
+    await run(['--ttl', '6s', '-k', '200ms', 'old', '--', 'sleep', '2.5'], { env }),
+  ).toMatchObject({
     code: 0,
     stderr: '',
   });

@@ -62,7 +62,9 @@ describe('frozen', () => {
 
   test('the present run goes on, and is extended; the next one waits until the thaw', async () => {
     const script = 'read line; echo "$line"';
-    const run = rig.start(['--ttl', '4s', 'deploy', '--', 'sh', '-c', script], { stdin: 'pipe' });
+    const run = rig.start(['--ttl', '4s', '-k', '200ms', 'deploy', '-c', script], {
+      stdin: 'pipe',
+    });
     await isHeld();
     const { code, stdout } = await freeze();
     expect({ code, stdout }).toEqual({

@@ -248,9 +248,9 @@ test('lost: check says 79, the daemon ends, foreign keys stay, history tells', a
 });
 
 test('the failure of one of three does not end it; TERM makes it release the lock', async () => {
-  const handle = await held('term', '--ttl', '1s');
+  const handle = await held('term', '--ttl', '2s');
   await masters[0]?.kill();
-  await sleep(1_500);
+  await sleep(2_500);
   expect((await ctl(masters, ['check', 'term', '--token', handle.token])).code).toBe(0);
   await masters[0]?.restart();
   process.kill(handle.pid, 'SIGTERM');

@@ -115,7 +115,9 @@ test('killed runs, alone, shared and on a slot: their ends are unknown, no succe
   const forms = [['gone'], ['-s', 'gone-shared'], ['--slots', '2', 'gone-slot']];
   const names = forms.map((form) => form.at(-1) ?? '');
   const ofEach = () => Promise.all(names.map(outcomesOf));
-  const jobs = forms.map((form) => start(['--ttl', '4s', ...form, '--', ...obedient()]));
+  const jobs = forms.map((form) =>
+    start(['--ttl', '4s', '-k', '200ms', ...form, '--', ...obedient()]),
+  );
   await Promise.all(jobs.map((job) => job.says('stdout', /ready/)));
   expect(await ofEach()).toEqual(names.map(() => ['running']));
   for (const job of jobs) job.signal('SIGKILL');

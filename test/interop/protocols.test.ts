@@ -116,10 +116,10 @@ describe.each(units)('%s', (protocol, unitMs) => {
   });
 
   test('ours: they are excluded, also after extensions, and let in when it is done', async () => {
-    const job = await holding('--ttl', '1500ms');
+    const job = await holding('--ttl', '3s', '-k', '200ms');
     const value = await master.get(key);
     expect(value).toMatch(unitMs === 1 ? /^\d{13}$/ : /^\d{10}$/);
-    const endAt = Date.now() + 3_200; // Not extended, it would have been theirs after 2.5 s.
+    const endAt = Date.now() + 5_200; // Not extended, it would have been theirs after 4 s.
     while (Date.now() < endAt) {
       expect(await client().acquire(seconds(1))).toBe(false);
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -46,7 +46,7 @@ test.each([
   async (_, reply) => {
     const hostile = await startHostile(toScripts((_words, nth) => (nth === 0 ? grant() : reply)));
     const urls = [hostile.url, ...masters.slice(0, 2).map(({ url }) => url)].join(',');
-    const job = ['--ttl', '3s', 'job', '--', 'sh', '-c', 'sleep 2.5; echo done; exit 7'];
+    const job = ['--ttl', '3s', '-k', '200ms', 'job', '-c', 'sleep 2.5; echo done; exit 7'];
     const { code, stdout, stderr } = await run(job, { env: { REDLOCK_MASTERS: urls } });
     expect([code, stdout, stderr]).toEqual([7, 'done\n', '']);
   },

@@ -15,8 +15,8 @@ const program = nodeProgram('redlock-run');
 const source = 'head -c 2147483648 /dev/zero';
 
 it.each([
-  ['out', `rl -v --ttl 2s big -- ${source} | cat | wc -c`],
-  ['in', `${source} | rl -v --ttl 2s big -- cat | wc -c`],
+  ['out', `rl -v --ttl 3s -k 200ms big -- ${source} | cat | wc -c`],
+  ['in', `${source} | rl -v --ttl 3s -k 200ms big -- cat | wc -c`],
 ])('2 GB %s', async (title, line) => {
   const alone = await time(`${source} | cat | wc -c`);
   const ours = await time(line);

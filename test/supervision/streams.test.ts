@@ -56,7 +56,7 @@ it.concurrent('a reader that leaves ends the command by SIGPIPE, as without it',
 
 it.concurrent('a reader of stderr that leaves costs nothing, whatever is written', async () => {
   const { stdout } = await shell(
-    '{ rl -v --ttl 6s left -- sh -c "sleep 2.5; echo done"; echo "code $?"; } 2> >(true)',
+    '{ rl -v --ttl 6s -k 200ms left -- sh -c "sleep 2.5; echo done"; echo "code $?"; } 2> >(true)',
   );
   expect(stdout).toBe('done\ncode 0\n');
 });
@@ -77,7 +77,7 @@ it.concurrent('a reader of stderr that reads no more costs neither the lock nor 
   ];
   const run = spawn(
     process.execPath,
-    [program, '-v', '--ttl', '5s', 'suspended', '--', ...command],
+    [program, '-v', '--ttl', '5s', '-k', '200ms', 'suspended', '--', ...command],
     {
       env: {
         PATH: process.env.PATH,
