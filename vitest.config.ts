@@ -71,11 +71,19 @@ const onRealTime = { testTimeout: generous(60_000) };
 /** Files of a suite share processes, whose start takes more than most files do. */
 const inOneProcess = { isolate: false };
 
-/** The suites of the built programs. */
-const onBuilt = { ...inOneProcess, ...onRealTime };
-
 /** Scripts with short names, as they ship. */
 const shortScripts = { './lua-file.ts': `${import.meta.dirname}/test/servers/short-lua-file.ts` };
+/** Files that share processes, and find the scripts as they ship. */
+const shared = { ...inOneProcess, ...onRealTime, alias: shortScripts };
+/** The suites of real servers and programs. */
+const real = ['cli', 'ctl', 'library', 'redis', 'supervision'];
+/**
+ * Modules are transformed once a project, and a process is kept for files of its project. So these
+ * suites are one project, unless some are asked for by name.
+ */
+const suitesOfReal = process.argv.some((word) => word.startsWith('--project'))
+  ? real.map((name) => suite(name, { ...shared, exclude: slowFiles }))
+  : [suite('real', { ...shared, include: filesOf([`{${real}}/**/*`]), exclude: slowFiles })];
 /** In the simulator ioredis speaks to simulated servers. */
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
 /** What computes for minutes: with `--project mutants`, as CI does. */
@@ -93,7 +101,7 @@ const quiet = 'supervision/quiet';
  * The suites of the built programs on the executable that has both in one file (`npm run
  * build:standalone`): all of them, or those that its runtime could change.
  */
-const onExecutable = { ...onRealTime, env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' } };
+const onExecutable = { ...shared, env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' } };
 const standalone = suite('standalone', {
   ...onExecutable,
   include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts', ...filesOf([quiet])],
@@ -108,7 +116,7 @@ const executable = suite('executable', {
  * The core of the suites, on each server that REDIS_SERVERS names: `npm test -- --project servers`.
  */
 const servers = suite('servers', {
-  ...onRealTime,
+  ...shared,
   include: filesOf([
     'redis/{access,connections,fence,forms,identity,lost,master}',
     'redis/{queue,replies,scripts,server-kinds}',
@@ -118,7 +126,7 @@ const servers = suite('servers', {
 });
 
 /** The built program on a newer Node. */
-const nodes = suite('nodes', { ...onRealTime, include: filesOf(byNode) });
+const nodes = suite('nodes', { ...shared, include: filesOf(byNode) });
 
 /**
  * What takes longest by itself begins first, so that the rest is played beside it. Files that share
@@ -141,13 +149,9 @@ export default defineConfig({
   test: {
     projects: [
       suite('unit', inOneProcess),
-      suite('redis', { ...inOneProcess, alias: shortScripts }),
       suite('sim', { ...simulated, exclude: computing }),
-      suite('library', { ...onBuilt, exclude: slowFiles }),
-      suite('cli', { ...onBuilt, exclude: slowFiles }),
-      ...(isSlow ? [suite('slow', { ...onRealTime, include: slowFiles })] : []),
-      suite('supervision', { ...onBuilt, exclude: slowFiles }),
-      suite('ctl', { ...onBuilt, exclude: slowFiles }),
+      ...suitesOfReal,
+      ...(isSlow ? [suite('slow', { ...shared, include: slowFiles })] : []),
       ...(process.argv.includes('standalone') ? [standalone] : []),
       ...(process.argv.includes('executable') ? [executable] : []),
       ...(process.argv.includes('mutants')
