@@ -14,9 +14,7 @@ const ofSource = ['unit', 'sim', 'mutants'];
 /** Those that install packages. */
 const fromRegistries = ['interop', 'packages'];
 
-// One project a suite; test/README.md says which question each answers. The suites that start
-// servers and programs run one file at a time: two cores shared by five masters and a few dozen
-// Node programs are slow enough already.
+// test/README.md says which question each suite answers. Most are a project of vitest each.
 const suite = (name: string, options: object = {}) => ({
   test: {
     name,
@@ -130,7 +128,7 @@ const nodes = suite('nodes', { ...shared, include: filesOf(byNode) });
 
 /**
  * What takes longest by itself begins first, so that the rest is played beside it. Files that share
- * processes come last and together: a process is kept only for the next file of its suite.
+ * processes come last and together: a process is kept only for the next file of its project.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
