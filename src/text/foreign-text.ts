@@ -1,7 +1,7 @@
 // Foreign text, such as the input of a user, an error of a server or the name of a host, made safe
-// for a terminal or a log: on one line, without control characters, cut to a length, and without
-// passwords. *Invariant:* every message quotes by these functions, so that none has two lines or
-// shows a secret.
+// for a terminal or a log: on one line, without control characters, without commands of CI systems,
+// cut to a length, and without passwords. *Invariant:* everything that the programs print goes
+// through these functions, so that no message has two lines, shows a secret or is a command.
 
 /**
  * Control characters (C0, DEL, C1), separators of lines and paragraphs, the byte order mark,
@@ -9,16 +9,27 @@
  */
 export const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufeff]/gu;
 
-/** The text with escapes for every character that breaks the line or acts on the terminal. */
+/**
+ * What is escaped: these characters, and what makes a line of a log a command of the CI system that
+ * reads it. `##[`, `##vso[` and `##teamcity[` count anywhere in a line, so no two `#` stay
+ * together. `::` counts at the beginning of a line, behind white space too, so no word begins with
+ * it: tables and terminals may begin a line with any word. Characters without a width may be
+ * between the two: .NET, in which the runners of GitHub and Azure are written, ignores them when it
+ * compares texts.
+ */
+const escaped = new RegExp(
+  String.raw`${unprintable.source}|#(?=\p{DI}*#)|(?<![^\s\p{DI}]):(?=\p{DI}*:)`,
+  'gu',
+);
+
+/** The text with escapes for all that breaks the line, or acts on a terminal or a CI system. */
 export function oneLine(text: string): string {
-  return text.replace(unprintable, (character) =>
-    character === '\n' ? '\\n' : escapeOf(character),
-  );
+  return text.replace(escaped, (character) => (character === '\n' ? '\\n' : escapeOf(character)));
 }
 
 /** The same, for text that has lines of its own. */
 export function printableLines(text: string): string {
-  return text.replace(unprintable, (character) =>
+  return text.replace(escaped, (character) =>
     character === '\n' ? character : escapeOf(character),
   );
 }
@@ -46,13 +57,13 @@ function isByte(code: number): boolean {
 }
 
 /**
- * JSON on one line that is safe to show on a terminal: characters that a terminal would act on are
+ * JSON on one line that is safe to show on a terminal and in a log: what they would act on is
  * escaped, whatever strings the value holds. JSON.parse returns the value unchanged. Ends with a
  * newline.
  */
 export function jsonLine(value: object): string {
-  // JSON.stringify escapes C0 and halves of pairs. The others can only stand inside of strings.
-  const json = JSON.stringify(value).replace(unprintable, (character) =>
+  // JSON.stringify escapes C0 and halves of pairs. The rest can only be inside of strings.
+  const json = JSON.stringify(value).replace(escaped, (character) =>
     unicodeEscapeOf(character.charCodeAt(0)),
   );
   return `${json}\n`;

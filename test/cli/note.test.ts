@@ -4,9 +4,11 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { renderValue } from '../../src/lock/value.ts';
+import { missedFor, runOf, took } from '../ctl/history-rig.ts';
 import { ctl, startCtl } from '../ctl/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { obedient, useMasters } from './rig.ts';
+import { obedient, takeBy, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -92,4 +94,79 @@ test('a note that a person does not see has no effect on terminals', async () =>
   expect(stderr).toContain('note " [31mred evil redis://***@a"'.replace('" ', '"'));
   holder.signal('SIGTERM');
   await holder.result;
+});
+
+/**
+ * The lines that are commands: `::` at the beginning for the runner of GitHub, which skips white
+ * space, and `##[` anywhere for its older commands; `##vso[` and `##[` for Azure Pipelines;
+ * `##teamcity[` for TeamCity. .NET compares texts without the characters that have no width.
+ */
+function commandsIn(text: string): string[] {
+  const seen = text.replace(/\p{DI}/gu, '').split('\n');
+  return seen.filter(
+    (line) => line.trimStart().startsWith('::') || /##(vso|teamcity)?\[/.test(line),
+  );
+}
+
+const command = '::add-mask::a ::b ##[add-mask]c ##vso[d]e ##teamcity[f] \u200b::g #\u00ad#[h]';
+
+/** What another client can write about itself. */
+const texts = { host: command, user: command, label: command, note: command };
+const hostile = { ...texts, pid: 7, since: '2026-11-21T02:00:00Z' };
+
+test('what others write is no command of a CI system', async () => {
+  const name = command;
+  const folder = mkdtempSync(join(scratchFolder(), 'ci-'));
+  const [report, summary] = ['report.json', 'summary.md'].map((file) => join(folder, file));
+  await takeBy(renderValue('foreign', hostile), masters, name);
+  await took(masters, name, '2026-11-20T02:25:00Z', runOf({ ...texts, heldMs: 1 }));
+  const blocker = { token: command, record: hostile };
+  await took(masters, name, '2026-11-20T02:35:00Z', missedFor(blocker, texts));
+  await took(masters, name, '2026-11-20T02:45:00Z', runOf({ outcome: command, heldMs: null }));
+  const words = [
+    '--note',
+    command,
+    '--label',
+    command,
+    '--report',
+    report ?? '',
+    name,
+    '--',
+    'true',
+  ];
+  const env = { GITHUB_STEP_SUMMARY: summary ?? '' };
+  const waiters = ['text', 'json'].map((format) =>
+    start(['-v', '--log-format', format, ...words], { env }),
+  );
+  for (const waiter of waiters) await waiter.says('stderr', /waiting/);
+  const outputs: string[] = [];
+  for (const format of ['text', 'json'])
+    outputs.push((await run(['-n', '--log-format', format, name, '--', 'true'], { env })).stderr);
+  outputs.push((await run(['--dry-run', ...words])).stdout);
+  const verbs = [
+    ['status', name],
+    ['list'],
+    ['history'],
+    ['history', name],
+    ['check', name, '--succeeded-within', '1h'],
+    ['metrics'],
+    ['wait', name, '-w', '0'],
+    ['acquire', name, '-n'],
+    ['release', name, '--token', command],
+    ['freeze', name, '--note', command],
+    ['status', name],
+    ['thaw', name],
+    ['break', name, '--yes', '--note', command],
+  ];
+  for (const verb of verbs)
+    for (const more of [[], ['--json']]) {
+      const { stdout, stderr } = await ctl(masters, [...verb, ...more]);
+      outputs.push(stdout, stderr);
+      if (more.length > 0 && verb[0] === 'status')
+        expect(JSON.parse(stdout).locks[0].holders[0]).toMatchObject({ note: command });
+    }
+  for (const waiter of waiters) outputs.push((await waiter.result).stderr);
+  for (const file of [report, summary]) outputs.push(readFileSync(file ?? '', 'utf8'));
+  expect(commandsIn(outputs.join('\n'))).toEqual([]);
+  expect(outputs.join('\n')).toContain(String.raw`\u0023#[add-mask]c`);
 });

@@ -17,6 +17,13 @@ test.each([
   expect(JSON.parse(line)).toEqual(value);
 });
 
+test('a command of a CI system is none, and reads unchanged', () => {
+  const value = { '##[a': ' ::b ##vso[c] \\##teamcity[d]' };
+  const line = jsonLine(value);
+  expect(line).not.toMatch(/##| ::/);
+  expect(JSON.parse(line)).toEqual(value);
+});
+
 test('letters of all kinds stay', () => {
   expect(jsonLine({ a: 'Grüße 你好 😀' })).toBe('{"a":"Grüße 你好 😀"}\n');
 });

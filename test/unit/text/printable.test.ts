@@ -16,10 +16,25 @@ test.each([
   ['a direction for Arabic', '\u061ca\u200e\u200f', '\\u061ca\\u200e\\u200f'],
   ['bytes that are no UTF-8', textOf(Buffer.from([0x61, 0x82, 0xff])), 'a\\x82\\xff'],
   ['half of a pair', 'a\ud83d', 'a\\ud83d'],
+  ['commands of GitHub Actions', ' ::a::b', ' \\u003a:a::b'],
+  ['commands of GitHub Actions, of old', 'a ##[b]', 'a \\u0023#[b]'],
+  ['commands of Azure Pipelines', 'a###vso[b]', 'a\\u0023\\u0023#vso[b]'],
+  [
+    'commands with what .NET ignores',
+    '\u200b:\u00ad:a #\u200d#[',
+    '\u200b\\u003a\u00ad:a \\u0023\u200d#[',
+  ],
+  ['what is no command', '[::1]:6379 a::b c:: # 1 #[', '[::1]:6379 a::b c:: # 1 #['],
   ['letters of all kinds', 'Grüße 你好', 'Grüße 你好'],
 ])('%s', (_, text, shown) => {
   expect(oneLine(text)).toBe(shown);
   expect(printable(text)).toBe(shown);
+});
+
+test('no line of several is a command of a CI system, and escapes are not escaped again', () => {
+  const shown = 'a\\u0023#[\n  \\u003a:b';
+  expect(printableLines('a##[\n  ::b')).toBe(shown);
+  expect(oneLine(oneLine('::##['))).toBe(oneLine('::##['));
 });
 
 test('text of several lines keeps them, and no other control character', () => {
