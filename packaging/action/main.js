@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fail, input, required, run, set } from './runner.js';
+import { fail, input, required, run, runWithoutCommands, set } from './runner.js';
 
 const folder = join(required('RUNNER_TEMP'), 'redlock-run');
 const name = input('name');
@@ -24,7 +24,8 @@ function objectionToInputs() {
   for (const line of lines(input('options'))) {
     if (!/^--?[A-Za-z]/.test(line))
       return `options: ${line}: no option (one on each line, such as --max-run 30m)`;
-    if (/^(-h|-V|--help|--version|--dry-run)\b/.test(line))
+    // -h and -V count in a cluster of switches too: -nV.
+    if (/^(-[A-Za-z]*[hV]|--(help|version|dry-run)\b)/.test(line))
       return `options: ${line}: the script would not run (leave it out)`;
   }
   return null;
@@ -134,14 +135,15 @@ async function command() {
 async function hold() {
   const parent = String(process.ppid || 1);
   const words = ['hold', name, '--background', '--while-pid', parent, ...shared()];
-  const { code, output } = await run(join(folder, 'bin', 'redlockctl'), words);
+  const { code, output } = await runWithoutCommands(join(folder, 'bin', 'redlockctl'), words);
   const token = output.trim();
+  // Before anything else: from now on no step can print it in the clear.
+  if (token !== '') process.stdout.write(`::add-mask::${token}\n`);
   if (code !== 0 || token === '') {
     fail(`"${name}": not acquired: exit code ${code}`);
     process.exitCode = code || 1;
     return;
   }
-  process.stdout.write(`::add-mask::${token}\n`);
   set('GITHUB_STATE', 'token', token);
   set('GITHUB_OUTPUT', 'token', token);
 }

@@ -3,13 +3,14 @@
 // the lock that the main step has left held.
 
 import { join } from 'node:path';
-import { fail, input, required, run } from './runner.js';
+import { fail, input, required, runWithoutCommands } from './runner.js';
 
 const token = process.env.STATE_token;
 if (token) {
   const name = input('name');
   const program = join(required('RUNNER_TEMP'), 'redlock-run', 'bin', 'redlockctl');
-  const { code } = await run(program, ['release', name, '--token', token], { showsOutput: true });
+  const words = ['release', name, '--token', token];
+  const { code } = await runWithoutCommands(program, words, { showsOutput: true });
   if (code === 79) fail(`"${name}": the lock was lost while the job ran`);
   else if (code !== 0) fail(`"${name}": not released: exit code ${code}`);
 }

@@ -41,6 +41,21 @@ export function fail(text) {
 }
 
 /**
+ * The same as `run`, while the runner takes no line of the log for a command. The lines about a
+ * wait quote other clients: none of them may stop the commands by which the action masks its token.
+ * @type {typeof run}
+ */
+export async function runWithoutCommands(program, words, options) {
+  const resume = randomUUID();
+  process.stdout.write(`::stop-commands::${resume}\n`);
+  try {
+    return await run(program, words, options);
+  } finally {
+    process.stdout.write(`::${resume}::\n`);
+  }
+}
+
+/**
  * Runs a program and returns its exit code (128 + N where it died of signal N) and stdout; its
  * stderr goes to the log. A signal to this process, by which the runner cancels a job, reaches it.
  * @param {string} program

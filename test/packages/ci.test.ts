@@ -36,7 +36,7 @@ describe('the action', () => {
   });
 
   test('an option on each line, with its value as it is', async () => {
-    const options = "--verbose\n--note it's a test --verbose";
+    const options = "--verbose\n-w1h\n--note it's a test --verbose";
     const run = 'redlockctl status ci || test $? = 75';
     const inputs = { name: 'ci', options, run };
     const { code, said } = await start('main', environment(inputs)).ended;
@@ -50,6 +50,8 @@ describe('the action', () => {
     ['a name that is an option, held', { name: '--help' }, 'name: --help'],
     ['no option', { name: 'ci', run: 'true', options: 'other' }, 'options: other: no option'],
     ['nothing to run', { name: 'ci', run: 'true', options: '--help' }, 'options: --help'],
+    ['switches that run nothing', { name: 'ci', run: 'true', options: '-nV' }, 'options: -nV'],
+    ['more such switches', { name: 'ci', run: 'true', options: '-qh' }, 'options: -qh'],
     ['options of hold', { name: 'ci', options: '--max-run 1m' }, 'options: without run'],
   ])('refuses %s before anything is downloaded', async (_, inputs, message) => {
     const { code, said } = await start('main', environment(inputs)).ended;
@@ -107,7 +109,10 @@ describe('the action, holding the lock for a job', () => {
     expect({ code, said }).toMatchObject({ code: 0 });
     const { token = '' } = written('GITHUB_STATE');
     expect(written('GITHUB_OUTPUT')).toEqual({ token });
-    expect(said).toContain(`::add-mask::${token}\n`);
+    // The program runs while the runner heeds no command, and the mask is the next line.
+    const [, resume] = /^::stop-commands::(\S+)$/m.exec(said) ?? [];
+    expect(said).toContain(`\n::${resume}::\n::add-mask::${token}\n`);
+    expect(said.slice(0, said.indexOf('::add-mask::'))).not.toContain(token);
     expect(readFileSync(join(temporary(), 'GITHUB_PATH'), 'utf8')).toBe(
       `${join(temporary(), 'redlock-run/bin')}\n`,
     );
@@ -170,6 +175,11 @@ describe('the action, holding the lock for a job', () => {
 
 describe('the GitLab component', () => {
   const text = readFileSync(join(root, 'packaging/gitlab-component.yml'), 'utf8');
+  let sha256 = '';
+  beforeAll(() => {
+    const sums = readFileSync(join(process.env.RELEASE_DIR ?? '', 'SHA256SUMS'), 'utf8');
+    sha256 = /^([0-9a-f]{64}) {2}install\.sh$/m.exec(sums)?.[1] ?? '';
+  });
   const [head, body] = parseAllDocuments(text).map((document) => document.toJS());
   const inputs: Record<string, { default?: string }> = head.spec.inputs;
 
@@ -201,19 +211,28 @@ describe('the GitLab component', () => {
 
   test('runs its script under the lock, with the variables of the script', async () => {
     const script = 'd=$(pwd)\ntest -n "$d" && echo "ran $REDLOCK_NAME"';
-    const { stdout } = await job({ name: 'lab', script, url });
+    const options = '--label "a label"';
+    const { stdout } = await job({ name: 'lab', script, options, url, sha256 });
     expect(stdout).toMatch(/^ran lab$/m);
     await untilNothingIsLeft(masters);
   });
 
   test('installs nothing by a script with another checksum', async () => {
-    const sha256 = '0'.repeat(64);
-    const ended = job({ name: 'lab', script: 'echo ran', url, sha256 });
+    const ended = job({ name: 'lab', script: 'echo ran', url, sha256: '0'.repeat(64) });
     await expect(ended).rejects.toMatchObject({ stdout: expect.not.stringContaining('ran') });
   });
 
-  test('refuses a name that would be taken for an option', async () => {
-    const ended = job({ name: '--version', script: 'true', url });
-    await expect(ended).rejects.toMatchObject({ code: 64 });
+  test.each([
+    ['a name that would be taken for an option', { name: '--version' }, 'name: '],
+    ['an option that runs nothing', { options: '--wait 1s --help' }, 'options: '],
+    ['a cluster of switches that runs nothing', { options: '--note x -nV' }, 'options: '],
+    ['a url without a checksum', { url, sha256: '' }, 'sha256: missing: '],
+  ])('refuses %s', async (_, given, message) => {
+    const ended = job({ name: 'lab', script: 'echo ran', url, sha256, ...given });
+    await expect(ended).rejects.toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining(message),
+      stdout: expect.not.stringContaining('ran'),
+    });
   });
 });
