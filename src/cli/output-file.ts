@@ -1,6 +1,7 @@
-// Writes a file that an option names (--report, --html, --svg, --textfile). A regular file is
-// replaced in one step, so that no reader sees half of it; anything else (a pipe, /dev/stderr) is
-// written in place. What another user has put in the way is refused (config/report-file.ts).
+// Writes a file that an option or a variable names (--report, --html, --svg, --textfile,
+// GITHUB_STEP_SUMMARY). A regular file is replaced in one step, so that no reader sees half of it;
+// anything else (a pipe, /dev/stderr) is written in place. What another user has put in the way is
+// refused (config/report-file.ts).
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -13,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { resolve } from 'node:path';
-import { openFlags, reportTarget } from '../config/report-file.ts';
+import { openFlags, type ReportTarget, reportTarget } from '../config/report-file.ts';
 import { fileError, OutputError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 
@@ -22,11 +23,30 @@ const longestFullMs = 2_000;
 
 /** Returns one line that says why `option` could not write the file, or null. */
 export function writeFile(option: string, file: string, text: string): string | null {
-  try {
-    const { path, kind, mode } = reportTarget(option, resolve(file));
-    if (kind === 'directory') throw Object.assign(new Error('a directory'), { code: 'EISDIR' });
+  return problemOf(option, file, ({ path, kind, mode }) => {
     if (kind === 'replaced') replaceFile(path, text, mode);
     else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended);
+  });
+}
+
+/** The same for a text at the end of the file, which is created where it is missing. */
+export function appendToFile(option: string, file: string, text: string): string | null {
+  return problemOf(option, file, ({ path, kind }) =>
+    writeInto(path, text, kind === 'appended' ? openFlags.appended : openFlags.extended),
+  );
+}
+
+/** Why the file cannot be written, by what `write` throws; null: it is written. */
+function problemOf(
+  option: string,
+  file: string,
+  write: (target: ReportTarget) => void,
+): string | null {
+  try {
+    const target = reportTarget(option, resolve(file));
+    if (target.kind === 'directory')
+      throw Object.assign(new Error('a directory'), { code: 'EISDIR' });
+    write(target);
     return null;
   } catch (error) {
     if (error instanceof OutputError) return error.message;
@@ -58,7 +78,7 @@ function replaceFile(path: string, text: string, mode: number | null): void {
  * goes on reading has all the time it needs.
  */
 function writeInto(path: string, text: string, flags: number): void {
-  const fd = openSync(path, flags);
+  const fd = openSync(path, flags, 0o644);
   try {
     let rest = Buffer.from(text);
     let fullSince: number | null = null;

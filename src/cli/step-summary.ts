@@ -2,12 +2,11 @@
 // look there when a workflow took long. It is Markdown, appended to the file that
 // $GITHUB_STEP_SUMMARY names.
 
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished, RunEvent } from '../run/ports.ts';
-import { fileError } from '../text/errors.ts';
-import { oneLine, quoted } from '../text/foreign-text.ts';
+import { oneLine } from '../text/foreign-text.ts';
 import { holderText, roughly } from '../text/lines.ts';
+import { appendToFile } from './output-file.ts';
 
 export class StepSummary {
   readonly #file: string;
@@ -31,7 +30,8 @@ export class StepSummary {
     if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy')
       this.#holder = cause.acquisition.holder || this.#holder || '';
     if (this.#holder === null) return;
-    const problem = append(this.#file, lineOf(this.#names, this.#holder, finished));
+    const line = lineOf(this.#names, this.#holder, finished);
+    const problem = appendToFile('GITHUB_STEP_SUMMARY', this.#file, line);
     if (problem !== null) this.#detail(problem);
   }
 }
@@ -43,22 +43,6 @@ function lineOf(names: readonly string[], holder: string, finished: Finished): s
   const waited = `waited ${roughly(waitMs)} for ${blocker}`;
   const ran = runMs === null ? 'did not run' : `ran ${roughly(runMs)}`;
   return `- redlock-run ${which}: ${waited}, ${ran}: ${outcomeOf(result)}\n`;
-}
-
-/** Why the line could not be appended, or null. */
-function append(file: string, line: string): string | null {
-  try {
-    const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
-    const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o644);
-    try {
-      writeSync(fd, line);
-    } finally {
-      closeSync(fd);
-    }
-    return null;
-  } catch (error) {
-    return `GITHUB_STEP_SUMMARY: ${quoted(file)}: ${fileError(error, 'written')}`;
-  }
 }
 
 /** In a code span, where no markup and no HTML has an effect. */

@@ -1,4 +1,4 @@
-// A file that an option names for writing: its path, and how it is to be written. That of --report
+// A file that is named for writing: its path, and how it is to be written. That of --report
 // is checked before the run, when it can still be refused, and again when it is written. A regular
 // file is replaced by a new one in the same directory, so the directory must be writable. *Note:*
 // links are followed here and not by the kernel, because /dev/stdout leads to an open file and not
@@ -74,10 +74,16 @@ export interface ReportTarget {
   readonly mode: number | null;
 }
 
-/** Flags of open(2) for writing in place. Without blocking: no process may read the pipe. */
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_TRUNC, O_WRONLY } = constants;
+
+/**
+ * Flags of open(2) for writing in place; `extended`: a regular file grows. Without blocking: no
+ * process may read the pipe.
+ */
 export const openFlags = {
-  overwritten: constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-  appended: constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK,
+  overwritten: O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK,
+  extended: O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+  appended: O_WRONLY | O_APPEND | O_NONBLOCK,
 } as const;
 
 const descriptor = /^\/(proc\/[^/]+\/(task\/\d+\/)?fd|dev\/fd)\/\d+$/;

@@ -360,6 +360,16 @@ describe('in a sticky folder that everyone can write to', () => {
     },
   );
 
+  test.runIf(process.getuid?.() === 0)('nor is the link that a step summary goes to', async () => {
+    await takeBy('them', masters, 'a');
+    const folder = planted('link');
+    const env = { GITHUB_STEP_SUMMARY: join(folder, 'out') };
+    const { code, stderr } = await run(['-n', '-v', 'a', '--', 'true'], { env });
+    expect(code).toBe(75);
+    expect(stderr).toContain('a link of nobody (uid 65534) in a folder that everyone can write to');
+    expect(readFileSync(join(folder, 'victim', 'passwd'), 'utf8')).toBe('precious');
+  });
+
   test.runIf(process.getuid?.() === 0)('so is a link that is a folder of the path', () => {
     const folder = planted('link');
     symlinkSync('victim', join(folder, 'deep'));
