@@ -15,6 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { callerId, userOf } from '../system/caller.ts';
+import { otherWritersOf } from '../system/ownership.ts';
 import { ConfigError, fileError } from '../text/errors.ts';
 
 /** In bytes: many times the size of any configuration. */
@@ -99,32 +100,28 @@ function refuseUntrusted(path: string, entry: Stats, found: Stats): void {
 }
 
 function reasonToRefuse(entry: Stats, found: Stats): string | null {
-  if (!isOwn(entry)) {
+  if (!isOfCallerOrRoot(entry)) {
     const what = entry.isSymbolicLink() ? 'is a link that belongs' : 'belongs';
     return `${what} to ${userOf(entry.uid)}, not to you or root`;
   }
   if (!found.isFile()) return `${kindOf(found)} of ${userOf(found.uid)}, not a regular file`;
-  if (!isOwn(found)) {
+  if (!isOfCallerOrRoot(found)) {
     return `is a link to a file that belongs to ${userOf(found.uid)}, not to you or root`;
   }
   const writers = writersOf(found);
   return writers && `belongs to ${userOf(found.uid)} and can be written by ${writers}`;
 }
 
-function isOwn({ uid }: Stats): boolean {
+function isOfCallerOrRoot({ uid }: Stats): boolean {
   const caller = callerId();
   return caller === null || uid === caller || uid === 0;
 }
 
 /** The other users that can write to the file, in words; null: none. */
-function writersOf({ mode, gid }: Stats): string | null {
-  const caller = callerId();
-  if (caller === null) return null;
-  const bits = `(mode ${(mode & 0o777).toString(8)})`;
-  if ((mode & 0o002) !== 0) return `everyone ${bits}`;
-  // The private group that useradd(8) makes for each user has no other member.
-  const isPrivate = gid === process.getegid?.() && gid === caller;
-  return (mode & 0o020) !== 0 && !isPrivate ? `group ${gid} ${bits}` : null;
+function writersOf(found: Stats): string | null {
+  const writers = otherWritersOf(found);
+  const who = writers === 'group' ? `group ${found.gid}` : writers;
+  return who && `${who} (mode ${(found.mode & 0o777).toString(8)})`;
 }
 
 function kindOf(found: Stats): string {

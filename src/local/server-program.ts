@@ -1,7 +1,8 @@
 // Finds a redis-server or valkey-server on this machine: on the PATH first, then the copy that the
 // set-up of a checkout unpacks into the user's cache. It installs nothing and runs nothing.
-// *Invariant:* the copy is the caller's own, with all folders from the home directory on: under
-// sudo and su, HOME may be that of another user, whose program root must not run.
+// *Invariant:* the copy is the caller's own, with all folders from the home directory on, and no
+// other user can write to any of them: under sudo and su, HOME may be that of another user, whose
+// program root must not run.
 // *Note:* Debian's redis-tools contains the server without its name. redis-server, redis-check-rdb
 // and redis-check-aof are one program that acts by argv[0], so redis-check-rdb can be started as
 // redis-server.
@@ -10,6 +11,7 @@ import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { isOwn } from '../system/ownership.ts';
 
 export interface ServerProgram {
   /** The absolute path of the executable. */
@@ -58,20 +60,10 @@ export async function findServerProgram(environment: Environment): Promise<Serve
   const path = join(bin as string, 'redis-server');
   if (!(await isExecutable(path))) return null;
   const all = [...folders, bin, lib, path] as string[];
-  const areOwn = await Promise.all(all.map(isOwn));
+  const areOwn = await Promise.all(all.map(async (each) => isOwn(await lstat(each))));
   return areOwn.every((each) => each)
     ? { path, argv0: 'redis-server', environment: { LD_LIBRARY_PATH: lib as string } }
     : null;
-}
-
-/** Whether it belongs to the caller, and not every user can write to it. */
-async function isOwn(path: string): Promise<boolean> {
-  try {
-    const { uid, mode } = await lstat(path);
-    return uid === (process.geteuid?.() ?? uid) && (mode & 0o002) === 0;
-  } catch {
-    return false;
-  }
 }
 
 async function isExecutable(path: string): Promise<boolean> {

@@ -21,6 +21,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { Script } from 'node:vm';
+import { isOwn } from '../system/ownership.ts';
 
 /** Files below this size compile faster than their cache is found, in bytes. */
 const leastBytes = 4_096;
@@ -137,14 +138,10 @@ function makeOurFolder(folder: string): boolean {
   return true;
 }
 
-/** Whether it belongs to us, and no other user may write to it; a private group may. */
+/** Whether there is something of ours; see isOwn. */
 function isOurs(look: () => Stats): boolean {
   try {
-    const found = look();
-    const caller = process.geteuid?.();
-    const isPrivateGroup = found.gid === caller && found.gid === process.getegid?.();
-    const writers = isPrivateGroup ? 0o002 : 0o022;
-    return !found.isSymbolicLink() && found.uid === caller && (found.mode & writers) === 0;
+    return isOwn(look());
   } catch {
     return false;
   }

@@ -19,7 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   system: ['lock', 'node'],
   redis: ['lock', 'text', 'node', '*'],
   run: ['lock', 'text', 'node', '*'],
-  local: ['node', '*'],
+  local: ['system', 'node', '*'],
   config: ['lock', 'text', 'system', 'run', 'redis', 'node', '*'],
   cli: ['lock', 'text', 'run', 'redis', 'config', 'node', '*'],
   ctl: ['lock', 'text', 'redis', 'config', 'cli', 'local', 'node', '*'],

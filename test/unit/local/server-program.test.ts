@@ -72,6 +72,18 @@ test.each(['home', 'home/.cache', 'home/.cache/redlock-run/redis-server/lib', ca
 );
 
 test.runIf(process.getuid?.() === 0).each(['home', 'home/.cache/redlock-run', cached])(
+  'not where a group of other users can write to %s',
+  async (path) => {
+    const { at, environment } = machine(cached);
+    chmodSync(at(path), 0o775);
+    // A private group, as useradd(8) makes it, has no other member.
+    expect(await findServerProgram(environment)).not.toBeNull();
+    lchownSync(at(path), 0, 12_345);
+    expect(await findServerProgram(environment)).toBeNull();
+  },
+);
+
+test.runIf(process.getuid?.() === 0).each(['home', 'home/.cache/redlock-run', cached])(
   'not where another user has %s, as under sudo with the HOME of that user',
   async (path) => {
     const { at, environment } = machine(cached);
