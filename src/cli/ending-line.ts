@@ -77,10 +77,14 @@ const shellWord =
 /** Why a command could not be started. `names`: of the locks. */
 export function commandLine(exit: ChildExit, file: string, names: readonly string[] = []): string {
   const which = `command: ${quoted(file)}`;
-  return exit.kind === 'not-found'
+  if (exit.kind !== 'not-found')
+    return `${which}: cannot be executed: ${exitLine(exit)} (check its permissions)`;
+  return exit.interpreter === undefined
     ? `${which}: not found (${adviceOn(file, names)})`
-    : `${which}: cannot be executed: ${exitLine(exit)} (check its permissions)`;
+    : `${which}: its interpreter was not found: ${quoted(exit.interpreter)} (${onInterpreter})`;
 }
+
+const onInterpreter = 'look at its #! line and line ends';
 
 function adviceOn(file: string, names: readonly string[]): string {
   if (shellWord.test(file)) return 'only a shell knows it: write -c STRING';

@@ -80,7 +80,7 @@ function exit(code: number): ExitStatus {
  */
 export const outcomeTable = {
   ran: 'the command ran to its end, well or not, or died of a signal (HUP is passed on to it)',
-  'not-found': 'the command was not found',
+  'not-found': 'the command, or the interpreter that it names, was not found',
   'not-executable': 'the command cannot be executed',
   busy: 'held by someone else for all of the wait',
   superseded: 'a newer waiter took its position (`--supersede`)',

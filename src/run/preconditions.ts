@@ -2,9 +2,10 @@
 // whether the command can be executed, and whether enough files may be opened. Nothing is started
 // here, and nothing is locked.
 
-import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import path from 'node:path';
+import { quoted } from '../text/foreign-text.ts';
 import type { Finished } from './ports.ts';
 import type { ChildExit } from './run-result.ts';
 
@@ -21,18 +22,24 @@ export class RunError extends Error {
 type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
 
 /**
- * null when `file` (a path, or a name looked up on PATH) is an executable file, so that a typing
- * error costs no wait. It looks as execvp(3) does, and runs nothing. The start itself may still
- * fail, because the file may have changed by then.
+ * null when `file` (a path, or a name looked up on PATH) is an executable file whose interpreter is
+ * one too, so that a typing error costs no wait. It looks as execvp(3) does, and runs nothing. The
+ * start itself may still fail, because the file may have changed by then.
  */
 export function whyCannotStart(file: string, searchPath: string | undefined): CannotStart | null {
   let found: CannotStart = { kind: 'not-found' };
   for (const candidate of candidatesFor(file, searchPath)) {
     const cannotStart = whyFileCannotStart(candidate, !file.includes('/'));
     if (cannotStart === null) return null;
-    if (cannotStart.kind === 'not-executable') found = cannotStart;
+    const isWorse = cannotStart.kind === 'not-executable' || found.kind === 'not-found';
+    if (isWorse && !isNothing(cannotStart)) found = cannotStart;
   }
   return found;
+}
+
+/** No file of that name: execvp goes on looking, and another reason says more. */
+function isNothing(exit: CannotStart): boolean {
+  return exit.kind === 'not-found' && exit.interpreter === undefined;
 }
 
 function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'): string[] {
@@ -41,7 +48,11 @@ function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'
   return searchPath.split(':').map((folder) => path.join(folder || '.', file));
 }
 
-function whyFileCannotStart(file: string, isFromPath: boolean): CannotStart | null {
+/** How many scripts may have one another as interpreters: execve(2). */
+const maxInterpreters = 4;
+
+/** `depth`: how many scripts have led to this one. */
+function whyFileCannotStart(file: string, isFromPath: boolean, depth = 0): CannotStart | null {
   // A folder of PATH that may not be entered hides its files, for a shell too.
   let isHidden = isFromPath;
   try {
@@ -49,7 +60,7 @@ function whyFileCannotStart(file: string, isFromPath: boolean): CannotStart | nu
     isHidden = false;
     if (found.isDirectory()) return { kind: 'not-executable', message: 'is a directory' };
     accessSync(file, constants.X_OK);
-    return null;
+    return found.isFile() && depth < maxInterpreters ? whyNoInterpreter(file, depth) : null;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'not-found' };
@@ -59,6 +70,36 @@ function whyFileCannotStart(file: string, isFromPath: boolean): CannotStart | nu
       message: code === 'EACCES' ? 'permission denied' : String(code),
     };
   }
+}
+
+/** Why the interpreter of a script cannot be started; null: it can, or `file` is no script. */
+function whyNoInterpreter(file: string, depth: number): CannotStart | null {
+  const interpreter = interpreterOf(file);
+  const why = interpreter === null ? null : whyFileCannotStart(interpreter, false, depth + 1);
+  if (interpreter === null || why === null) return null;
+  if (why.kind === 'not-found') return { interpreter, ...why };
+  return { ...why, message: `its interpreter ${quoted(interpreter)}: ${why.message}` };
+}
+
+/** As much of a file as the kernel looks at, in bytes. */
+const headBytes = 256;
+
+/** The interpreter in the `#!` line; null: there is none, or it cannot be read or told. */
+function interpreterOf(file: string): string | null {
+  // Filled with NUL, which ends a line too, as in the kernel.
+  const head = Buffer.alloc(headBytes);
+  try {
+    const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      readSync(descriptor, head, 0, headBytes, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return null; // It may be executed without being read.
+  }
+  const [, interpreter = '\ufffd'] = /^#![ \t]*([^ \t\n\0]+)[ \t\n\0]/.exec(String(head)) ?? [];
+  return interpreter.includes('\ufffd') ? null : interpreter;
 }
 
 /** The result of a run that ended before it asked for its lock, because of its command. */

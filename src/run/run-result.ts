@@ -9,7 +9,8 @@ export type Signal = NodeJS.Signals;
 export type ChildExit =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'signaled'; readonly signal: Signal }
-  | { readonly kind: 'not-found' }
+  /** `interpreter`: what a script names in its `#!` line, and what is not there. */
+  | { readonly kind: 'not-found'; readonly interpreter?: string }
   | { readonly kind: 'not-executable'; readonly message: string }
   /** Its guard is lost, and with it how the command has ended or will end. */
   | { readonly kind: 'unknown-exit' }

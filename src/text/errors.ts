@@ -105,7 +105,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   { code: '124', run: '--max-run was exceeded' },
   { code: '126', run: 'the command cannot be executed' },
-  { code: '127', run: 'the command was not found' },
+  { code: '127', run: 'the command, or the interpreter that it names, was not found' },
   { code: '128+N', ctl: 'acquire, hold, wait: told to stop by signal N' },
 ];
 

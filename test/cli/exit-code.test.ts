@@ -3,7 +3,7 @@
 // command line or a configuration are for cli/configuration and unit/config, signals to it for
 // cli/signals.
 
-import { closeSync, copyFileSync, mkdtempSync, openSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdtempSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -79,11 +79,20 @@ test('124, when --max-run was exceeded', async () => {
 });
 
 test('126 and 127, when the command cannot be executed or is not there', async () => {
+  const crlf = join(mkdtempSync(join(scratchFolder(), 'crlf-')), 'crlf');
+  writeFileSync(crlf, '#!/bin/sh\r\necho ran\r\n', { mode: 0o755 });
   const results = await expectStatuses([
     [126, ['a', '--', fixture('not-executable.txt')]],
     [127, ['b', '--', 'there-is-no-such-program']],
     [127, ['c', '--', fixture('bad-interpreter.sh')]],
+    [127, ['d', '--', crlf]],
   ]);
+  expect(results[2]?.stderr).toMatch(
+    /: its interpreter was not found: "\/nonexistent\/interpreter" \(look at its #! line and line/,
+  );
+  expect(results[3]?.stderr).toContain(String.raw`: its interpreter was not found: "/bin/sh\r" (`);
+  // No lock was acquired, so no fencing number was minted.
+  for (const master of masters) expect(await master.keys()).toEqual([]);
   for (const { stdout, stderr } of results)
     expect([stdout, linesOf(stderr)]).toEqual([
       '',

@@ -23,8 +23,8 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(realpathSync(tmpdir()), 'command-'));
   for (const name of ['one', 'two', 'two/folder']) mkdirSync(join(folder, name));
-  const write = (name: string, mode: number) => {
-    writeFileSync(join(folder, name), '#!/bin/sh\n');
+  const write = (name: string, mode: number, text = '#!/bin/sh\n') => {
+    writeFileSync(join(folder, name), text);
     chmodSync(join(folder, name), mode);
   };
   write('one/plain', 0o644);
@@ -32,6 +32,16 @@ beforeAll(() => {
   write('one/both', 0o644);
   write('two/both', 0o755);
   write('two/tool', 0o755);
+  write('two/crlf', 0o755, '#!/bin/sh\r\necho\r\n');
+  write('two/missing', 0o755, '#! /no/such -x\n');
+  write('one/shadow', 0o755, '#!/no/such\n');
+  write('two/shadow', 0o755);
+  write('two/short', 0o755, '#!/bin/sh');
+  write('two/text', 0o755, 'echo\n');
+  write('two/closed', 0o755, `#!${folder}/one/plain\n`);
+  write('two/nested', 0o755, `#!${folder}/two/missing\n`);
+  write('two/circle', 0o755, `#!${folder}/two/circle\n`);
+  write('two/long', 0o755, `#!/${'x'.repeat(300)}\n`);
   symlinkSync('tool', join(folder, 'two/link'));
   symlinkSync('nowhere', join(folder, 'two/dangling'));
 });
@@ -50,6 +60,14 @@ test.each([
   ['dangling', notFound],
   ['FOLDER/two/nothing', notFound],
   ['FOLDER/two/tool/more', notFound],
+  ['crlf', { ...notFound, interpreter: '/bin/sh\r' }],
+  ['missing', { ...notFound, interpreter: '/no/such' }],
+  ['nested', { ...notFound, interpreter: '/no/such' }],
+  ['shadow', null],
+  ['short', null],
+  ['text', null],
+  ['circle', null],
+  ['long', null],
   ['plain', because('permission denied')],
   ['FOLDER/one/plain', because('permission denied')],
   ['folder', because('is a directory')],
@@ -57,6 +75,11 @@ test.each([
   ['FOLDER/two/', because('is a directory')],
 ])('%j', (file, expected) => {
   expect(look(file)).toEqual(expected);
+});
+
+test('an interpreter that cannot be executed', () => {
+  const why = `its interpreter "${folder}/one/plain": permission denied`;
+  expect(look('closed')).toEqual(because(why));
 });
 
 test('a path is not looked up; a name only on PATH, not in the working folder', () => {
