@@ -16,5 +16,8 @@ export interface Given {
   readonly base: string;
 }
 
+/** Where a value was given, as far as a message about it needs that. */
+export type Place = Pick<Given, 'layer' | 'subject'>;
+
 /** The texts that one source gives. */
 export type Layer = ReadonlyMap<ScalarKey, Given>;

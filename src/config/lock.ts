@@ -1,7 +1,8 @@
 // The settings of a lock that both programs need: how long to wait for it, what is minted and
 // stored with it, and what people are told of it.
 
-import type { Sources } from './sources.ts';
+import type { Place } from './layer.ts';
+import { conflictOf, type Sources } from './sources.ts';
 import {
   readBoolean,
   readDuration,
@@ -38,4 +39,15 @@ export function readLockSettings({ must, get }: Sources): LockSettings {
     note: get('note', readNote)?.value ?? null,
     label: get('label', readNote)?.value ?? null,
   };
+}
+
+/**
+ * The older protocols have one form of lock. `place`: where another one was asked for, or null.
+ * @throws UsageError (64), ConfigError (78)
+ */
+export function refuseForProtocol({ get }: Sources, place: Place | null): void {
+  const protocol = get('protocol', readProtocol);
+  if (place === null || protocol === null || protocol.value === 'redlock') return;
+  const why = `${protocol.value} has one lock at a time, held exclusively (leave one out)`;
+  throw conflictOf([protocol.given, place], why);
 }

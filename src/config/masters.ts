@@ -51,12 +51,13 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   const usualMs = usualRestartGraceMs(chosen.masters, ttlMs);
   const restartGraceMs = sources.get('restartGrace', readDuration)?.value ?? usualMs;
   const protocol = sources.must('protocol', readProtocol);
+  const where = sources.get('protocol', readProtocol)?.given?.subject;
   const count = chosen.local
     ? 'the local ones are three'
     : `${chosen.masters.length} are configured`;
   if (protocol !== 'redlock' && chosen.masters.length !== 1) {
     throw new ConfigError(
-      `protocol: ${protocol}: is for one master, without a quorum: ${count} (configure one)`,
+      `${where}: ${protocol}: is for one master, without a quorum: ${count} (configure one)`,
     );
   }
   return {
@@ -154,7 +155,7 @@ async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
     }
     masters.push(master);
   }
-  refuseDuplicates(masters);
+  refuseDuplicates(masters, stage);
   const local = said?.value === false ? said.source : 'default';
   return {
     local: false,
@@ -231,14 +232,13 @@ function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): Mast
   }
 }
 
-function refuseDuplicates(masters: readonly MasterAddress[]): void {
+function refuseDuplicates(masters: readonly MasterAddress[], { list }: Stage): void {
   const seen = new Set<string>();
-  for (const master of masters) {
+  for (const [index, master] of masters.entries()) {
     const endpoint = endpointOf(master);
     if (seen.has(endpoint)) {
-      throw new ConfigError(
-        `masters: ${endpoint}: listed twice: one server cannot vote twice (remove one)`,
-      );
+      const why = 'listed twice: one server cannot vote twice (remove one)';
+      throw new ConfigError(`${list[index]?.subject}: ${endpoint}: ${why}`);
     }
     seen.add(endpoint);
   }

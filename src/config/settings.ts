@@ -8,16 +8,15 @@ import type { Retries } from '../lock/wait.ts';
 import type { HoldOn } from '../run/ports.ts';
 import { whyCannotStart } from '../run/preconditions.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
-import { ConfigError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { enclosingLeaseOf } from '../text/held-locks.ts';
 import { renderDuration } from '../text/time.ts';
 import type { RunArguments } from './arguments.ts';
-import type { LayerName } from './layer.ts';
-import { type LockSettings, readLockSettings } from './lock.ts';
+import type { LayerName, Place } from './layer.ts';
+import { type LockSettings, readLockSettings, refuseForProtocol } from './lock.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';
-import { type Chosen, type ExecutionContext, Sources } from './sources.ts';
+import { type Chosen, conflictOf, type ExecutionContext, Sources } from './sources.ts';
 import {
   readBoolean,
   readCount,
@@ -93,7 +92,9 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   // Under the lock of the enclosing run the ttl of that run counts.
   const ttl = get('ttl', readTtl);
   const timings = checkedTimings(
-    ttl && enclosing && enclosing.ttlMs > 0 ? { ...ttl, value: enclosing.ttlMs } : ttl,
+    ttl && enclosing && enclosing.ttlMs > 0
+      ? { value: enclosing.ttlMs, given: theEnclosingRun }
+      : ttl,
     get('masterTimeout', readPositiveDuration),
     get('killAfter', readDuration),
   );
@@ -121,16 +122,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     reportFile: checkReportPath(args.options.report, cwd),
   };
   const masters = await readMasterSettings(sources, timings.ttlMs);
-  const isOld = masters.protocol !== 'redlock';
-  if (
-    isOld &&
-    (args.names.length > 1 || values.sharing !== 'exclusive' || values.preemptible !== 'never')
-  ) {
-    const advice = 'leave out other names, --shared, --slots, --supersede and --replace';
-    throw new UsageError(
-      `protocol: ${masters.protocol}: one lock, held exclusively, is all it can do (${advice})`,
-    );
-  }
+  refuseForProtocol(sources, beyondOlderProtocols(sources, args.names));
   return deepFreeze({
     names: [...args.names],
     command: [...args.command],
@@ -144,6 +136,18 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
       ...(values.reportFile === null ? {} : { report: 'flag --report' }),
     },
   });
+}
+
+/** What a command line with several NAMEs contradicts. */
+const severalNames: Place = { layer: 'flag', subject: 'several NAMEs' };
+
+/** What was given and the older protocols do not have; null: nothing. */
+function beyondOlderProtocols({ get }: Sources, names: readonly string[]): Place | null {
+  const isTrue = (['shared', 'supersede', 'replace'] as const).map((key) => get(key, readBoolean));
+  const slots = get('slots', readSlots);
+  const chosen = [...isTrue.filter((one) => one?.value), slots?.value === 1 ? null : slots];
+  const places = [names.length > 1 ? severalNames : null, ...chosen.map((one) => one?.given)];
+  return places.find((place) => place) ?? null;
 }
 
 /** Words of the command that were taken for NAMEs, and the other way round: one line each. */
@@ -163,8 +167,10 @@ function suspicionsOf(
   return [`NAME: ${quoted(first)}: ${why} (write NAME NAME -- COMMAND for several)`];
 }
 
+const theEnclosingRun: Place = { layer: 'environment', subject: 'the enclosing run' };
+
 function checkedTimings(
-  ttl: Chosen<number> | null,
+  ttl: { readonly value: number; readonly given: Place | null } | null,
   masterTimeout: Chosen<number> | null,
   grace: Chosen<number> | null,
 ): RunTimings {
@@ -174,9 +180,9 @@ function checkedTimings(
   if (danger === null) return timings;
   const { ttlMs, graceMs, masterTimeoutMs } = timings;
   const [ttlText, graceText, timeoutText] = [ttlMs, graceMs, masterTimeoutMs].map(renderDuration);
-  const which = `timings: ttl ${ttlText}, killAfter ${graceText}, masterTimeout ${timeoutText}`;
+  const which = `ttl ${ttlText}, killAfter ${graceText}, masterTimeout ${timeoutText}`;
   const message = `${which}: ${danger} (raise ttl, or lower killAfter or masterTimeout)`;
-  throw mistakeIn([ttl, masterTimeout, grace], message);
+  throw conflictOf([ttl.given, masterTimeout?.given, grace?.given], message);
 }
 
 /**
@@ -187,11 +193,8 @@ function checkedRetries({ get, must }: Sources): RetrySettings | null {
   const [wait, count] = [get('wait', readWait), get('retryCount', readCount)];
   const [delayMs, jitterMs] = [must('retryDelay', readDuration), must('retryJitter', readDuration)];
   if (count === null) return null;
-  if (count.layer === 'flag' && wait?.layer === 'flag') {
-    throw new UsageError(
-      `--retry-count: with ${wait.given?.subject}: contradict each other (leave one out)`,
-    );
-  }
+  if (count.layer === 'flag' && wait?.layer === 'flag')
+    throw conflictOf([count.given, wait.given], 'contradict each other (leave one out)');
   const isCloser = closeness.indexOf(count.layer) >= closeness.indexOf(wait?.layer ?? null);
   return isCloser ? { count: count.value, delayMs, jitterMs } : null;
 }
@@ -206,12 +209,10 @@ function checkedSharing(
   if (slotCount === null || slotCount === 1)
     return { sharing: isShared ? 'shared' : 'exclusive', slotCount } as const;
   if (names.length > 1)
-    throw new UsageError('slots: with several names: slots are for one name (leave one out)');
+    throw conflictOf([slots?.given, severalNames], 'slots are for one name (leave one out)');
   if (!isShared) return { sharing: 'slots', slotCount } as const;
-  throw mistakeIn(
-    [shared, slots],
-    'slots: with shared: a shared lock has no limit of holders (leave one out)',
-  );
+  const why = 'a shared lock has no limit of holders (leave one out)';
+  throw conflictOf([slots?.given, shared?.given], why);
 }
 
 /** A run that may be replaced may also be superseded while it waits. */
@@ -229,17 +230,8 @@ function checkedContainment(
   const isIsolated = isolate?.value ?? false;
   const keepsBackground = keepBackground?.value ?? false;
   if (!isIsolated || !keepsBackground) return { isIsolated, keepsBackground };
-  const why = 'isolate: with keepBackground: nothing outlives its namespace (leave one out)';
-  throw mistakeIn([isolate, keepBackground], why);
-}
-
-/** The error for values that contradict each other: exit 64 when one is a flag, else 78. */
-function mistakeIn(
-  values: readonly (Chosen<unknown> | null)[],
-  why: string,
-): UsageError | ConfigError {
-  const isFromFlag = values.some((chosen) => chosen?.layer === 'flag');
-  return isFromFlag ? new UsageError(why) : new ConfigError(why);
+  const why = 'nothing outlives its namespace (leave one out)';
+  throw conflictOf([isolate?.given, keepBackground?.given], why);
 }
 
 function deepFreeze<Value extends object>(value: Value): Value {

@@ -10,7 +10,7 @@ import { ConfigError, UsageError, ValueError } from '../text/errors.ts';
 import { nearest } from '../text/suggestion.ts';
 import type { OptionValues } from './arguments.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
-import type { Given, Layer, LayerName } from './layer.ts';
+import type { Given, Layer, LayerName, Place } from './layer.ts';
 import {
   environmentName,
   isScalarKey,
@@ -193,12 +193,22 @@ function variablesFor<Key extends ScalarKey | TlsKey>(
 }
 
 /** The error for a bad value: exit 64 for a flag, 78 for environment and file. */
-export function errorWith(
-  given: { layer: LayerName; subject: string },
+export function errorWith({ layer, subject }: Place, why: string): UsageError | ConfigError {
+  const message = `${subject}: ${why}`;
+  return layer === 'flag' ? new UsageError(message) : new ConfigError(message);
+}
+
+/**
+ * The error for values that contradict one another, with the place of each: exit 64 when one is on
+ * the command line, else 78. `places`: null for a default.
+ */
+export function conflictOf(
+  places: readonly (Place | null | undefined)[],
   why: string,
 ): UsageError | ConfigError {
-  const message = `${given.subject}: ${why}`;
-  return given.layer === 'flag' ? new UsageError(message) : new ConfigError(message);
+  const given = places.filter((place) => place !== null && place !== undefined);
+  const layer = given.some((place) => place.layer === 'flag') ? 'flag' : 'file';
+  return errorWith({ layer, subject: given.map((place) => place.subject).join(': with ') }, why);
 }
 
 function readGiven<Value>(given: Given, read: (text: string) => Value): Value {

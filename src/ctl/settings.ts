@@ -2,7 +2,8 @@
 // counts as silent, or no longer as restarted.
 
 import type { OptionValues } from '../config/arguments.ts';
-import { type LockSettings, readLockSettings } from '../config/lock.ts';
+import type { Place } from '../config/layer.ts';
+import { type LockSettings, readLockSettings, refuseForProtocol } from '../config/lock.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
 import { type ExecutionContext, Sources } from '../config/sources.ts';
 import { readBoolean, readPositiveDuration, readTtl } from '../config/values.ts';
@@ -18,6 +19,8 @@ export interface CtlSettings extends MasterSettings, LockSettings {
   readonly isShared: boolean;
   /** How long one master may take to answer one question. */
   readonly masterTimeoutMs: number;
+  /** Where these two were given, for a verb that cannot keep a lock by them. */
+  readonly timingPlaces: readonly (Place | null | undefined)[];
 }
 
 /** @throws UsageError (64), ConfigError (78) */
@@ -27,11 +30,13 @@ export async function readSettings(
 ): Promise<CtlSettings> {
   const sources = await Sources.read(options, around);
   const ttlMs = sources.must('ttl', readTtl);
-  const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
-  const timings = runTimings(ttlMs, masterTimeoutMs, null);
+  const masterTimeout = sources.get('masterTimeout', readPositiveDuration);
+  const { masterTimeoutMs } = runTimings(ttlMs, masterTimeout?.value ?? null, null);
+  const timingPlaces = [sources.get('ttl', readTtl)?.given, masterTimeout?.given];
   const lock = readLockSettings(sources);
   const masters = await readMasterSettings(sources, ttlMs);
-  const isShared = sources.must('shared', readBoolean);
-  const { masterTimeoutMs: timeoutMs } = timings;
-  return { ...masters, ...lock, isShared, ttlMs, masterTimeoutMs: timeoutMs };
+  const shared = sources.get('shared', readBoolean);
+  const isShared = shared?.value ?? false;
+  refuseForProtocol(sources, isShared ? (shared?.given ?? null) : null);
+  return { ...masters, ...lock, isShared, ttlMs, masterTimeoutMs, timingPlaces };
 }

@@ -51,8 +51,8 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '64',
-    run: 'usage error, or timings that cannot be safe',
-    ctl: 'usage error',
+    run: 'usage error on the command line; the same mistake in the environment or a file is 78',
+    ctl: 'usage error on the command line; the same mistake in the environment or a file is 78',
   },
   {
     code: '69',

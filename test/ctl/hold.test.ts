@@ -81,7 +81,7 @@ test('prints the token and ends; a daemon extends the lock until it is released'
 test('a ttl that leaves no time for an extension is refused, wherever it was set', async () => {
   for (const flags of [[], ['--background']]) {
     const words = ['hold', 'job', ...flags];
-    const stderr = expect.stringMatching(/^redlockctl: timings: ttl 100ms, /);
+    const stderr = expect.stringMatching(/^redlockctl: --ttl: ttl 100ms, /);
     expect(await ctl(masters, [...words, '--ttl', '100ms'])).toMatchObject({ code: 64, stderr });
     const env = { ...environmentFor(masters), REDLOCK_TTL: '100ms' };
     expect(await ctl(masters, words, { env })).toMatchObject({ code: 78, stderr });

@@ -240,8 +240,21 @@ test('a ttl too short for any answer: refused', async () => {
   const advice = 'raise ttl, or lower masterTimeout';
   expect([code, stderr]).toEqual([
     64,
-    `redlockctl: timings: ttl 1ms, masterTimeout 50ms: ${why} (${advice})\n`,
+    `redlockctl: --ttl: ttl 1ms, masterTimeout 50ms: ${why} (${advice})\n`,
   ]);
+  const shared = { REDLOCK_PROTOCOL: 'setnx', REDLOCK_SHARED: '1' };
+  for (const [env, line] of [
+    [{ REDLOCK_TTL: '1ms' }, `REDLOCK_TTL: ttl 1ms, masterTimeout 50ms: ${why} (${advice})`],
+    [
+      { ...shared, REDLOCK_MASTERS: masters[0]?.url ?? '' },
+      'REDLOCK_PROTOCOL: with REDLOCK_SHARED: setnx has one lock at a time, held exclusively ' +
+        '(leave one out)',
+    ],
+  ] as const)
+    expect(await ctl(masters, ['acquire', 'x'], { env })).toMatchObject({
+      code: 78,
+      stderr: `redlockctl: ${line}\n`,
+    });
   for (const master of masters) expect(await locksOn(master)).toEqual([]);
 });
 

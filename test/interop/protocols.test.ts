@@ -343,7 +343,7 @@ describe('setnx', () => {
     });
     expect([two.code, two.stderr]).toEqual([
       78,
-      expect.stringMatching(/^redlock-run: protocol: setnx: .*one master/),
+      expect.stringMatching(/^redlock-run: REDLOCK_PROTOCOL: setnx: .*one master/),
     ]);
     const local = await runCli(['--local', 'job', '--', 'true'], { env });
     expect(local.code).toBe(78);

@@ -3,12 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { conflictOf } from '../../config/sources.ts';
 import { dangerOf, heldTimings } from '../../lock/timings.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
 import type { HolderRecord } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
-import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
+import { exitCode } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { heldAroundOf } from '../../text/held-locks.ts';
 import {
@@ -57,25 +58,21 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
  * @throws UsageError, ConfigError
  */
 export function wantedBy(call: Call, isExtended: boolean): Wanted {
-  const { args, settings } = call;
+  const { settings } = call;
   const { ttlMs, waitMs, giveUpAfterMs, isFenced, masterTimeoutMs } = settings;
   const danger = dangerOf(heldTimings(ttlMs, masterTimeoutMs), isExtended);
   if (danger !== null) {
     const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
-    const which = `timings: ttl ${ttl}, masterTimeout ${timeout}`;
+    const which = `ttl ${ttl}, masterTimeout ${timeout}`;
     const message = `${which}: ${danger} (raise ttl, or lower masterTimeout)`;
-    throw args.has('--ttl') ? new UsageError(message) : new ConfigError(message);
+    throw conflictOf(settings.timingPlaces, message);
   }
   const sharing = sharingOf({ settings });
   return { name: nameOf(call), ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
 }
 
-/** @throws UsageError where the protocol has no shared locks */
 function sharingOf({ settings }: Pick<Call, 'settings'>): Sharing {
-  const { isShared, protocol } = settings;
-  if (!isShared) return { kind: 'exclusive' };
-  if (protocol === 'redlock') return { kind: 'shared' };
-  throw new UsageError(`protocol: ${protocol}: a lock is held exclusively (leave out --shared)`);
+  return { kind: settings.isShared ? 'shared' : 'exclusive' };
 }
 
 /** The token; with --json the lease and these facts. */

@@ -145,7 +145,7 @@ const refused: [string, Scene, number, string][] = [
     'the same twice, flags',
     { flags: ['--master', 'a', '--master', 'redis://a:6379'] },
     78,
-    'masters: a:6379: listed twice',
+    '--master: a:6379: listed twice',
   ],
   [
     'the same twice, database',
@@ -163,7 +163,7 @@ const refused: [string, Scene, number, string][] = [
     'the same socket twice',
     { file: 'masters: [unix:///s, "unix:///s?db=1"]' },
     78,
-    'unix:/s: listed twice',
+    '.redlockrc:1: masters[1]: unix:/s: listed twice',
   ],
   [
     'a bad REDLOCK_LOCAL',
@@ -310,7 +310,7 @@ describe('messages', () => {
         },
       },
       78,
-      /^masters: h1:1,h2:2\/m: listed twice/,
+      /^REDLOCK_MASTERS: h1:1,h2:2\/m: listed twice/,
     ],
     ['a list of hosts', { flags: ['--master', 'a,b,c'] }, 64, /--master takes one URL/],
     [

@@ -296,18 +296,45 @@ it.each(['potatoes', '100000', '25h'])('--ttl %s is refused inside of a run too'
   });
 });
 
-describe('isolate and keepBackground contradict each other', () => {
-  const message = expect.stringContaining('isolate: with keepBackground: ');
+describe('values that contradict each other are named where they were given', () => {
+  const [slots, setnx] = ['slots: 2', 'protocol: setnx'];
+  const REDLOCK_MASTERS = 'redis://a';
 
-  it.each([
-    [['--isolate', '--keep-background'], {}, '', 'UsageError'],
-    [['--isolate'], {}, 'keepBackground: true', 'UsageError'],
-    [[], { REDLOCK_ISOLATE: 'true' }, 'keepBackground: true', 'ConfigError'],
-  ])('%j %j %j: %s', async (flags, environment, file, name) => {
-    expect(await failure({ flags: [...local, ...flags], environment, file })).toMatchObject({
-      name,
-      message,
-    });
+  it.each<[string[], Record<string, string>, string, number, string]>([
+    [['--isolate', '--keep-background'], {}, '', 64, '--isolate: with --keep-background: '],
+    [['--isolate'], {}, 'keepBackground: true', 64, '--isolate: with FILE:1: keepBackground: '],
+    [
+      [],
+      { REDLOCK_ISOLATE: 'true' },
+      'keepBackground: true',
+      78,
+      'REDLOCK_ISOLATE: with FILE:1: keepBackground: ',
+    ],
+    [[], {}, `shared: true\n${slots}`, 78, 'FILE:2: slots: with FILE:1: shared: '],
+    [['b'], {}, slots, 64, 'FILE:1: slots: with several NAMEs: '],
+    [[], {}, 'ttl: 5\nkillAfter: 5', 78, 'FILE:1: ttl: with FILE:2: killAfter: ttl 5s, '],
+    [['--ttl', '5s'], {}, 'killAfter: 5', 64, '--ttl: with FILE:1: killAfter: ttl 5s, '],
+    [[], {}, `${setnx}\nshared: true`, 78, 'FILE:1: protocol: with FILE:2: shared: setnx '],
+    [[], {}, `${setnx}\nsupersede: true`, 78, 'FILE:1: protocol: with FILE:2: supersede: '],
+    [[], {}, `${setnx}\nreplace: true`, 78, 'FILE:1: protocol: with FILE:2: replace: '],
+    [[], {}, `${setnx}\n${slots}`, 78, 'FILE:1: protocol: with FILE:2: slots: '],
+    [
+      [],
+      { REDLOCK_PROTOCOL: 'setnx', REDLOCK_SHARED: '1' },
+      '',
+      78,
+      'REDLOCK_PROTOCOL: with REDLOCK_SHARED: ',
+    ],
+    [['--replace'], {}, setnx, 64, 'FILE:1: protocol: with --replace: '],
+    [['b'], {}, setnx, 64, 'FILE:1: protocol: with several NAMEs: '],
+  ])('%j %j %j: %i', async (flags, environment, file, exitCode, message) => {
+    const found = await failure({ flags, environment: { REDLOCK_MASTERS, ...environment }, file });
+    const shown = found.message.replaceAll('~/work/.redlockrc', 'FILE');
+    expect([found, shown]).toEqual([
+      expect.objectContaining({ exitCode }),
+      expect.stringContaining(message),
+    ]);
+    expect(shown).toMatch(/ \((leave one out|raise ttl.*)\)$/);
   });
 });
 
@@ -418,8 +445,8 @@ describe('several holders', () => {
     [['--slots', '0'], '"0": not a number of slots (write a number from 1 to 1000)'],
     [['--slots', '1001'], '"1001": not a number of slots'],
     [['--slots', '2.5'], '"2.5": not a number of slots'],
-    [['--slots', '2', '--shared'], 'slots: with shared: a shared lock has no limit of holders'],
-    [['--slots', '2', 'another'], 'slots: with several names: slots are for one name'],
+    [['--slots', '2', '--shared'], '--slots: with --shared: a shared lock has no limit of holders'],
+    [['--slots', '2', 'another'], '--slots: with several NAMEs: slots are for one name'],
   ])('%j is refused', async (flags, message) => {
     await expect(settle({ flags: [...local, ...flags] })).rejects.toThrow(message);
   });
