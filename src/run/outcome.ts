@@ -6,6 +6,7 @@
 import os from 'node:os';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
+import type { Outcome } from '../text/outcomes.ts';
 import type { ChildExit, RunResult, Signal, StopReason } from './run-result.ts';
 import { raisedAgain } from './signals.ts';
 
@@ -73,31 +74,6 @@ function bySignal(signal: Signal): ExitStatus {
 function exit(code: number): ExitStatus {
   return { code, signal: null };
 }
-
-/**
- * All outcomes with their meaning; docs/reference.md has this table. A command that failed has run
- * too: its exit code says so.
- */
-export const outcomeTable = {
-  ran: 'the command ran to its end, well or not, or died of a signal (HUP is passed on to it)',
-  'not-found': 'the command, or the interpreter that it names, was not found',
-  'not-executable': 'the command cannot be executed',
-  busy: 'held by someone else for all of the wait',
-  superseded: 'a newer waiter took its position (`--supersede`)',
-  nested: 'held by an enclosing run, which would wait for itself',
-  'no-quorum': 'too few masters answered, or too slowly, to tell whether the lock is held',
-  misconfigured: 'the masters themselves say that their list, or the login, is wrong',
-  aborted: 'the wait was ended before the lock was acquired',
-  signal: 'redlock-run was told to stop by a signal',
-  'max-run': '`--max-run` was exceeded',
-  lost: 'the lock was lost, or with `--reentrant` that of the enclosing run',
-  replaced: 'stopped for a newer run (`--replace`)',
-  stopped: 'a person asked for it (`redlockctl stop`)',
-  'not-started': 'nothing was locked or started: settings or this machine do not allow it',
-  bug: 'a bug in redlock-run; the command was ended',
-} as const;
-
-export type Outcome = keyof typeof outcomeTable;
 
 export function outcomeOf({ cause, childExit }: RunResult): Outcome {
   return cause.kind === 'child' ? childOutcome(childExit) : causeOutcome(cause);

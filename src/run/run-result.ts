@@ -1,8 +1,10 @@
 // How a run can end, as facts: the end of its command, why a lock was lost, the cause of the end.
 
 import type { Person } from '../lock/people.ts';
-import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
+import type { RunLossReason } from '../text/outcomes.ts';
+
+export type { RunLossReason };
 
 export type Signal = NodeJS.Signals;
 
@@ -18,18 +20,6 @@ export type ChildExit =
   | { readonly kind: 'unknown-start'; readonly isAlive: boolean }
   /** It was certainly not started: why the lock was lost before. */
   | { readonly kind: 'never-started'; readonly reason: RunLossReason };
-
-/**
- * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed in time.
- * suspended: time ran out while this process was stopped, asleep or busy. guard-lost: no process
- * could stop the command if this one died. masters-replaced: later runs find other local masters.
- */
-export type RunLossReason =
-  | LossReason
-  | 'unreachable'
-  | 'suspended'
-  | 'guard-lost'
-  | 'masters-replaced';
 
 /** `by`: broke the lock. `isOutlived`: the command or its leftovers lived when validity ended. */
 export interface Lost {

@@ -10,8 +10,8 @@ import { type OptionRow, optionTable } from '../../src/config/setting-table.ts';
 import { verbTable } from '../../src/ctl/verb-table.ts';
 import { alone } from '../../src/lock/types.ts';
 import { childEnvironment } from '../../src/run/environment.ts';
-import { outcomeTable } from '../../src/run/outcome.ts';
 import { exitCodesOf } from '../../src/text/errors.ts';
+import { outcomeTable } from '../../src/text/outcomes.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const reference = readFileSync(path.join(root, 'docs/reference.md'), 'utf8');

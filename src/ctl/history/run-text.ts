@@ -9,6 +9,7 @@ import { vanished } from '../../lock/history.ts';
 import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
 import { modeLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';
+import { isOutcome, type Outcome, type RunLossReason } from '../../text/outcomes.ts';
 import { momentOf } from '../../text/time.ts';
 import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
 
@@ -94,7 +95,7 @@ function endOfRun(run: PastRun): Ending {
     case 'missed':
       return [`${kinds.missed}${howOften(run)}`, whyMissed(run)];
     case 'failed':
-      return [run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`, ''];
+      return [howFailed(run), ''];
     case 'max-run':
       return [kinds['max-run'], 'stopped by --max-run'];
     case 'stopped':
@@ -106,6 +107,11 @@ function endOfRun(run: PastRun): Ending {
     default:
       return [kinds[kind], ''];
   }
+}
+
+function howFailed({ exitCode, signal }: PastRun): string {
+  if (signal !== null) return `died of ${printable(signal, 40)}`;
+  return exitCode === null ? 'how it ended is not known' : `exit code ${exitCode}`;
 }
 
 function whyStopped({ outcome, status, stoppedBy }: PastRun): Ending {
@@ -121,7 +127,26 @@ function whyStopped({ outcome, status, stoppedBy }: PastRun): Ending {
 
 function whyLost({ stoppedBy, lossReason }: PastRun): string {
   if (stoppedBy !== null) return `broken by ${personLine(stoppedBy)}`;
-  return lossReason === null ? '' : printable(lossReason, 40);
+  if (lossReason === null) return '';
+  return isLossReason(lossReason) ? lossReasons[lossReason] : unknownReason(lossReason);
+}
+
+const lossReasons: Readonly<Record<RunLossReason, string>> = {
+  taken: 'masters showed the value of another client',
+  expired: 'too few masters still confirmed it',
+  unreachable: 'no quorum extended it in time',
+  suspended: 'its holder did not run when it had to be extended (stopped, asleep, busy)',
+  'guard-lost': 'no guard process was left',
+  'masters-replaced': 'the local masters were removed',
+};
+
+function isLossReason(word: string): word is RunLossReason {
+  return Object.hasOwn(lossReasons, word);
+}
+
+/** Written by another version of redlock-run. */
+function unknownReason(word: string): string {
+  return `for a reason that this version does not know (${quoted(word, 40)})`;
 }
 
 /** " (7 times since 2026-11-21 01:10:00)" */
@@ -154,23 +179,30 @@ const actWords: Readonly<Record<PastAct['act'], string>> = {
 
 function whyMissed({ outcome, blocker }: PastRun): string {
   const held = blocker === null ? '' : heldLine(blocker);
-  switch (outcome) {
-    case 'busy':
-      return held || 'others were first';
-    case 'signal':
-      return ['told to stop', held].filter(Boolean).join('; ');
-    case 'no-quorum':
-      return 'no quorum of masters answered';
-    case 'superseded':
-      return 'a newer run came';
-    case 'misconfigured':
-      return 'the masters are not the right ones, or refuse the login';
-    case 'lost':
-      return 'too late to start under its lease';
-    default:
-      return printable(outcome, 40);
-  }
+  if (outcome === 'busy' && held !== '') return held;
+  const why = isOutcome(outcome) ? reasonsToMiss[outcome] : unknownReason(outcome);
+  return [why, outcome === 'signal' ? held : ''].filter(Boolean).join('; ');
 }
+
+/** Why the command was not started, or not to anyone's knowledge. */
+const reasonsToMiss: Readonly<Record<Outcome, string>> = {
+  ran: 'how its command ended is not known',
+  'not-found': 'its command was not found',
+  'not-executable': 'its command cannot be executed',
+  busy: 'others were first',
+  superseded: 'a newer run came',
+  nested: 'an enclosing run held the lock',
+  'no-quorum': 'no quorum of masters answered',
+  misconfigured: 'the masters are not the right ones, or refuse the login',
+  aborted: 'its wait was ended',
+  signal: 'told to stop',
+  'max-run': '--max-run was exceeded before the start',
+  lost: 'too late to start under its lease',
+  replaced: 'stopped for a newer run',
+  stopped: 'an operator stopped it (redlockctl stop)',
+  'not-started': 'its settings or its machine did not allow it',
+  bug: 'a bug in redlock-run',
+};
 
 function heldLine(blocker: PastHolder): string {
   const { label, token } = blocker;

@@ -6,6 +6,7 @@ import type { PastRun } from '../../../src/ctl/history/run-history.ts';
 import { kindOf, reasonOf } from '../../../src/ctl/history/run-text.ts';
 import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
 import { frames, hostRowsOf, scaleOf } from '../../../src/ctl/history/timeline-layout.ts';
+import { outcomeTable } from '../../../src/text/outcomes.ts';
 import { generous } from '../../servers/patience.ts';
 
 const zone = process.env.TZ;
@@ -64,7 +65,17 @@ it.each([
   [{ outcome: 'max-run', status: 124 }, 'max-run', 'ran too long: stopped by --max-run'],
   [{ outcome: 'signal', status: 143 }, 'stopped', 'told to stop, status 143'],
   [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock'],
-  [{ outcome: 'lost', lossReason: 'suspended' }, 'lost', 'lost the lock: suspended'],
+  [
+    { outcome: 'lost', lossReason: 'unreachable' },
+    'lost',
+    'lost the lock: no quorum extended it in time',
+  ],
+  [
+    { outcome: 'lost', lossReason: 'constructor' },
+    'lost',
+    'lost the lock: for a reason that this version does not know ("constructor")',
+  ],
+  [{ outcome: 'bug', exitCode: null, status: 70 }, 'failed', 'how it ended is not known'],
   [{ waitMs: 1_000, blocker }, 'done', `done: waited: ${held}`],
   [{ waitMs: 999, blocker }, 'done', 'done'],
   [
@@ -101,12 +112,21 @@ it.each([
   [
     { outcome: 'from a later version', heldMs: null },
     'missed',
-    'did not run: from a later version',
+    'did not run: for a reason that this version does not know ("from a later version")',
   ],
 ] as const)('%j is %s: %s', (changes, kind, reason) => {
   const ended = { ...run, ...changes };
   expect([kindOf(ended), reasonOf(ended)]).toEqual([kind, reason]);
 });
+
+it.each(Object.keys(outcomeTable).filter((word) => word !== 'busy'))(
+  'a run that ended as %s and ran nothing: a sentence, and not that word',
+  (outcome) => {
+    const reason = reasonOf({ ...run, outcome, heldMs: null, exitCode: null, blocker: null });
+    expect(reason).toMatch(/^did not run: .+ .+/);
+    expect(reason).not.toBe(`did not run: ${outcome}`);
+  },
+);
 
 const hundreds = { left: 100, right: 1_100, mostTicks: 12 };
 
