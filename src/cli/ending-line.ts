@@ -18,6 +18,7 @@ import {
   roughly,
   supersededLine,
   tooSlowLine,
+  unkillableLine,
   waiterLine,
   whichOf,
 } from '../text/lines.ts';
@@ -58,7 +59,7 @@ export function endingLine(asked: Asked, finished: Finished): string | null {
       return `stopped: ${which}: ${why}; the command ${stopLine(result)}`;
     }
     case 'max-run': {
-      const why = `the command ran too long and ${stopWord(result)}`;
+      const why = `the command ran too long and ${stopWord(result)}${leftLine(result)}`;
       return `max-run: ${which}: ${why} (raise --max-run)`;
     }
     case 'signal':
@@ -153,7 +154,8 @@ export function reasonLine(reason: RunLossReason): string {
 /**
  * Whether the command itself was killed. SIGKILL may have ended only processes that it had started.
  */
-function stopWord({ childExit, isKilled }: RunResult): string {
+function stopWord({ childExit, isKilled, unkillable }: RunResult): string {
+  if (unkillable.length > 0 && childExit?.kind === 'unknown-exit') return 'could not be killed';
   const hasDiedOfIt =
     childExit === null ||
     childExit.kind === 'unknown-exit' ||
@@ -167,7 +169,16 @@ function stopLine(result: RunResult): string {
   if (childExit?.kind === 'never-started') return 'was not started';
   if (childExit?.kind === 'unknown-start') return unknownStart;
   const word = cause.kind === 'lost' && cause.isAtRelease ? 'had ended by then' : stopWord(result);
-  return `${word}${childExit ? `: ${exitLine(childExit)}` : ''}`;
+  const isAlive = childExit?.kind === 'unknown-exit' && result.unkillable.length > 0;
+  const exit = childExit && !isAlive ? `: ${exitLine(childExit)}` : '';
+  return `${word}${exit}${leftLine(result)}`;
+}
+
+/** What could not be killed, behind what became of the command. */
+function leftLine({ childExit, unkillable }: RunResult): string {
+  if (unkillable.length === 0) return '';
+  const processes = unkillableLine(unkillable);
+  return childExit?.kind === 'unknown-exit' ? `: ${processes}` : `; cannot kill ${processes}`;
 }
 
 export function exitLine(exit: ChildExit): string {

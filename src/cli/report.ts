@@ -1,27 +1,17 @@
 // The JSON object of --report, for programs to which the exit code does not say enough. It is
 // written once, at the end, also when the command never ran.
 
-import { outcomeOf, outcomeOfFailure } from '../run/outcome.ts';
+import { factsOf, outcomeOfFailure, type RunFacts } from '../run/outcome.ts';
 import type { Finished } from '../run/ports.ts';
 import { jsonLine } from '../text/foreign-text.ts';
 import { writeFile } from './output-file.ts';
 
-export interface RunReport {
+export interface RunReport extends RunFacts {
   /** The first of the names. */
   readonly name: string;
   readonly names: readonly string[];
-  readonly outcome: string;
-  readonly waitMs: number;
   /** The position in the wait queue on arrival, from 1; null: the run never waited in it. */
   readonly position: number | null;
-  /** null: the command was never started. */
-  readonly runMs: number | null;
-  /** The command's own, null unless it exited by itself. */
-  readonly exitCode: number | null;
-  /** The signal that the command died of. */
-  readonly signal: string | null;
-  /** What redlock-run itself exits with, 128 + n for a signal. */
-  readonly status: number;
   readonly extensions: number;
   /** The fencing number that the command was given; null: none. */
   readonly fence: number | null;
@@ -46,28 +36,17 @@ export interface MastersSeen {
 /** The report of a run; `seen` holds the facts that were gathered while it went on. */
 export function reportOf(
   names: readonly string[],
-  { result, waitMs, runMs, extensionCount, fence }: Finished,
+  finished: Finished,
   seen: Pick<RunReport, 'position' | 'slot' | 'masters' | 'note' | 'url' | 'traceId'>,
-  status: number,
+  conflictExitCode: number,
 ): RunReport {
-  const { childExit } = result;
   return {
     name: names[0] ?? '',
     names,
-    outcome: outcomeOf(result),
-    waitMs: Math.round(waitMs),
-    position: seen.position,
-    runMs: runMs === null ? null : Math.round(runMs),
-    exitCode: childExit?.kind === 'exited' ? childExit.code : null,
-    signal: childExit?.kind === 'signaled' ? childExit.signal : null,
-    status,
-    extensions: extensionCount,
-    fence,
-    slot: seen.slot,
-    note: seen.note,
-    url: seen.url,
-    traceId: seen.traceId,
-    masters: seen.masters,
+    ...factsOf(finished, conflictExitCode),
+    extensions: finished.extensionCount,
+    fence: finished.fence,
+    ...seen,
   };
 }
 
@@ -87,6 +66,9 @@ export function failureReportOf(
     exitCode: null,
     signal: null,
     status,
+    lossReason: null,
+    stoppedBy: null,
+    unkillable: [],
     extensions: 0,
     fence: null,
     slot: null,

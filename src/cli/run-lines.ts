@@ -9,6 +9,7 @@ import {
   failuresLine,
   personLine,
   roughly,
+  unkillableLine,
   waiterLine,
   whichOf,
 } from '../text/lines.ts';
@@ -147,7 +148,7 @@ function commandText(which: string, event: CommandEvent): string {
     }
     case 'unkillable': {
       const why = "another user's, or not to be interrupted";
-      const what = `cannot kill ${event.pids.join(', ')} (${why})`;
+      const what = `cannot kill ${unkillableLine(event.unkillable)} (${why})`;
       const rest = `the lock is not released and expires within ${roughly(event.remainingMs)}`;
       return `${which}: ${what}; ${rest}`;
     }

@@ -180,7 +180,7 @@ function variablesFor<Key extends ScalarKey | TlsKey>(
   for (const key of keys) {
     const subject = environmentName(key);
     const text = environment[subject];
-    if (text)
+    if (text && !isFactOfHook(subject, environment))
       layer.set(key, {
         text,
         layer: 'environment',
@@ -190,6 +190,11 @@ function variablesFor<Key extends ScalarKey | TlsKey>(
       });
   }
   return layer;
+}
+
+/** In a hook, REDLOCK_SIGNAL is the signal that the command died of, and no stop signal. */
+function isFactOfHook(name: string, { REDLOCK_EVENT }: NodeJS.ProcessEnv): boolean {
+  return name === 'REDLOCK_SIGNAL' && REDLOCK_EVENT !== undefined;
 }
 
 /** The error for a bad value: exit 64 for a flag, 78 for environment and file. */
@@ -234,8 +239,10 @@ const settings = [
 ];
 
 /** Variables that redlock-run itself sets for commands, guards and hooks. */
-const givenToOthers =
-  /^REDLOCK_(NAMES?|TOKEN|FENCE|SLOT|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
+const givenToOthers = new RegExp(
+  '^REDLOCK_(NAMES?|TOKEN|FENCE|SLOT|TTL_MS|HELD|HELD_LEASES|GUARD\\w*|RUN_\\w*|' +
+    'EVENT|HOLDER|OUTCOME|STATUS|WAIT_MS|LOST|BY)$',
+);
 
 /** One line for each variable that differs by at most two letters from a known one. */
 function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {

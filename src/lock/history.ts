@@ -15,32 +15,51 @@ export interface Blocker {
   readonly record: HolderRecord | null;
 }
 
-export interface RunLine extends Omit<HolderRecord, 'since'> {
+/** A process that could not be killed. `user`: whose it is; null: that could not be read. */
+export interface Unkillable {
+  readonly pid: number;
+  readonly user: string | null;
+}
+
+/** How a run ended: the same facts in its entry, in --report and in the environment of hooks. */
+export interface RunEnd {
+  readonly outcome: string;
+  /** The command's own, null unless it exited by itself. */
+  readonly exitCode: number | null;
+  /** The signal that the command died of; null: none. */
+  readonly signal: string | null;
+  /** What redlock-run itself exits with, 128 + n for a signal. */
+  readonly status: number;
+  /** Why its lock was lost, in one word, `broken` by an operator; null: it was not. */
+  readonly lossReason: string | null;
+  /** The operator who asked the holder to stop, or broke its lock; null: none is known. */
+  readonly stoppedBy: Person | null;
+  /** What still ran when the run ended. */
+  readonly unkillable: readonly Unkillable[];
+}
+
+/** Left out of an entry where there is nothing to report. */
+type Rare = 'lossReason' | 'stoppedBy' | 'unkillable';
+
+export interface RunLine
+  extends Omit<HolderRecord, 'since'>,
+    Omit<RunEnd, Rare>,
+    Partial<Pick<RunEnd, Rare>> {
   /** Of the last attempt; the same on all masters, and in a line that was written twice. */
   readonly token: string;
-  /** As in --report. */
-  readonly outcome: string;
   /** From the first attempt until the lock was acquired or the wait ended. */
   readonly waitMs: number;
   /** From the acquisition to the release; null: the command was never started. */
   readonly heldMs: number | null;
-  /** The command's own, null unless it exited by itself. */
-  readonly exitCode: number | null;
-  /** The signal that ended the command; null: none. */
-  readonly signal: string | null;
-  /** What redlock-run itself exits with. */
-  readonly status: number;
   readonly fence: number | null;
   /** The holder of the lock when the run was last refused; null: it never was. */
   readonly blocker: Blocker | null;
-  /** The person that asked the holder to stop, or broke its lock; absent: none is known. */
-  readonly stoppedBy?: Person;
-  /** Why its lock was lost, in one word; absent: it was not, or an older version wrote the line. */
-  readonly lossReason?: string;
 }
 
 /** The longest token that is kept, and the longest part of another program's value. */
 const mostChars = { token: 200, foreign: 40 };
+/** How many processes an entry names at most. */
+const maxUnkillable = 10;
 /** A hundred years. */
 const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
 
@@ -115,6 +134,7 @@ function withinBounds(run: RunLine): RunLine {
     blocker,
     stoppedBy,
     lossReason,
+    unkillable = [],
   } = run;
   return {
     token: token.slice(0, mostChars.token),
@@ -135,8 +155,15 @@ function withinBounds(run: RunLine): RunLine {
       record: blocker.record && bounded(blocker.record),
     },
     ...(stoppedBy ? { stoppedBy: boundedPerson(stoppedBy) } : {}),
-    ...(lossReason === undefined ? {} : { lossReason: cut(lossReason) }),
+    ...(lossReason ? { lossReason: cut(lossReason) } : {}),
+    ...(unkillable.length > 0
+      ? { unkillable: unkillable.slice(0, maxUnkillable).map(boundedProcess) }
+      : {}),
   };
+}
+
+function boundedProcess({ pid, user }: Unkillable): Unkillable {
+  return { pid, user: user === null ? null : cut(user) };
 }
 
 function duration(ms: number): number {
@@ -155,8 +182,15 @@ function isRunLine(run: unknown): run is RunLine {
     (signal === null || typeof signal === 'string') &&
     (blocker === null || isBlocker(blocker)) &&
     (run.stoppedBy === undefined || isPerson(run.stoppedBy)) &&
-    (run.lossReason === undefined || typeof run.lossReason === 'string')
+    (run.lossReason === undefined || typeof run.lossReason === 'string') &&
+    (run.unkillable === undefined ||
+      (Array.isArray(run.unkillable) && run.unkillable.every(isUnkillable)))
   );
+}
+
+function isUnkillable(one: unknown): one is Unkillable {
+  if (!isObject(one) || !Number.isSafeInteger(one.pid)) return false;
+  return one.user === null || typeof one.user === 'string';
 }
 
 function isBlocker(blocker: unknown): blocker is Blocker {

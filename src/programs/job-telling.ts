@@ -10,6 +10,7 @@ import type { MasterAddress } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
 import type { LockObserver } from '../redis/observer.ts';
 import type { RedisMaster } from '../redis/redis-master.ts';
+import { Hooks } from '../run/hooks.ts';
 import { type ExitStatus, exitStatusOf } from '../run/outcome.ts';
 import type { Finished, RunEvent } from '../run/ports.ts';
 import { holderRecordOf } from './job-parts.ts';
@@ -26,6 +27,7 @@ export interface JobEnd {
 }
 
 export class JobTelling {
+  readonly hooks: Hooks;
   readonly #settings: Settings;
   readonly #reporter: Reporter;
   readonly #onlookers: readonly Onlooker[];
@@ -41,8 +43,10 @@ export class JobTelling {
     this.#reporting?.catch(() => {}); // It is told when it is needed.
     this.#settings = settings;
     this.#reporter = reporter;
+    this.hooks = new Hooks(settings, self);
     this.#onlookers = [
-      ...onlookersOf(settings, self, (line) => reporter.detail(line)),
+      this.hooks,
+      ...onlookersOf(settings, (line) => reporter.detail(line)),
       new OwnHold(settings.names, self.host, (line) => reporter.warn(line)),
     ];
   }
@@ -60,19 +64,19 @@ export class JobTelling {
     this.#reporter.finished(finished);
     for (const onlooker of this.#onlookers) onlooker.finished(finished);
     const status = exitStatusOf(finished.result, this.#settings.conflictExitCode);
-    const problem = await this.#writeReport(ended, status);
+    const problem = await this.#writeReport(ended);
     if (problem !== null) this.#reporter.error(problem);
     return status;
   }
 
   /** Resolves with why the file of --report could not be written, or null. */
-  async #writeReport({ finished, slot, servers }: JobEnd, status: ExitStatus) {
-    const { reportFile, names, note, url, traceId } = this.#settings;
+  async #writeReport({ finished, slot, servers }: JobEnd) {
+    const { reportFile, names, note, url, traceId, conflictExitCode } = this.#settings;
     if (reportFile === null || this.#reporting === null) return null;
     const { reportOf, writeReport } = await this.#reporting;
     const masters = mastersSeen(servers, this.#failing);
     const seen = { position: this.#position, slot, masters, note, url, traceId };
-    return writeReport(reportFile, reportOf(names, finished, seen, status.code));
+    return writeReport(reportFile, reportOf(names, finished, seen, conflictExitCode));
   }
 }
 

@@ -11,15 +11,14 @@ import { childEnvironment } from '../run/environment.ts';
 import { GuardClient } from '../run/guard/client.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { findIsolation, type Isolation } from '../run/isolation.ts';
-import { prepareOnLost, runOnLost } from '../run/on-lost.ts';
 import type { ExitStatus } from '../run/outcome.ts';
-import type { ReportRun } from '../run/ports.ts';
 import { endedBefore, whyCannotStart } from '../run/preconditions.ts';
 import { libcForTree } from '../run/processes/kept-tree.ts';
 import type { Libc } from '../run/processes/libc.ts';
 import { Run } from '../run/run.ts';
 import { hasTerminal, subscribe } from '../run/terminal.ts';
 import { readingsNow } from '../system/clock.ts';
+import { processUserOf } from '../system/process-user.ts';
 import { type JobLock, type JobMasters, lockOf, mastersOf } from './job-parts.ts';
 import { type JobEnd, JobTelling } from './job-telling.ts';
 
@@ -29,15 +28,19 @@ export async function runJob(
   guards: GuardSupply,
 ): Promise<ExitStatus> {
   const telling = new JobTelling(settings, reporter);
-  return telling.end(await endOf(settings, guards, telling.event));
+  return telling.end(await endOf(settings, guards, telling));
 }
 
 /** No master is started or asked for a command that cannot be guarded, isolated or executed. */
-async function endOf(settings: Settings, guards: GuardSupply, tell: ReportRun): Promise<JobEnd> {
+async function endOf(
+  settings: Settings,
+  guards: GuardSupply,
+  telling: JobTelling,
+): Promise<JobEnd> {
   const isolation = settings.isIsolated ? findIsolation() : null;
   const machine = { guards, isolation, libc: libcForTree() };
   const cannotStart = whyCannotStart(settings.command[0] ?? '', process.env.PATH);
-  if (cannotStart === null) return play(settings, machine, await mastersOf(settings), tell);
+  if (cannotStart === null) return play(settings, machine, await mastersOf(settings), telling);
   return { finished: endedBefore(cannotStart), slot: null, servers: settings.masters };
 }
 
@@ -52,15 +55,13 @@ async function play(
   settings: Settings,
   machine: JobMachine,
   { addresses, whyMastersReplaced }: JobMasters,
-  tell: ReportRun,
+  { event: tell, hooks }: JobTelling,
 ): Promise<JobEnd> {
   const lock = lockOf(settings, addresses, tell);
   const { clock, report, servers } = lock;
   const { isolation } = machine;
   const isForeground = settings.foreground ?? hasTerminal();
   let slot: number | null = null;
-  let hook: Promise<void> | null = null;
-  if (settings.onLost !== null) prepareOnLost();
   const environmentOf = (lease: Lease) =>
     childEnvironment(process.env, lease, slotOf(lease.claim, settings.slotCount));
   const guard = guardFor(settings, machine, lock, () => run);
@@ -79,7 +80,11 @@ async function play(
     listen: lock.listen,
     lineOf: lock.lineOf,
     guard: { setDeadlines: (left) => guard.setDeadlines(left), done: () => void guard.done() },
-    acquire: (aborted) => acquireForRun(settings, acquiring, aborted),
+    acquire: async (aborted) => {
+      const acquisition = await acquireForRun(settings, acquiring, aborted);
+      if (acquisition.kind === 'acquired') hooks.acquired(environmentOf(acquisition.lease));
+      return acquisition;
+    },
     startChild: (lease) => {
       slot = slotOf(lease.claim, settings.slotCount);
       const command = [...(isolation ?? []), ...settings.command];
@@ -92,18 +97,14 @@ async function play(
       });
     },
     areMastersReplaced: () => whyMastersReplaced() !== null,
-    onLost: (lease, reason) => {
-      const environment = { ...environmentOf(lease), REDLOCK_LOST: reason };
-      if (settings.onLost === null) return;
-      hook = runOnLost(settings.onLost, environment);
-      hook.catch(() => {}); // It is told when the run is over, and does not end the command.
-    },
+    onLost: (lease, finished) => hooks.lost(environmentOf(lease), finished),
+    userOf: processUserOf,
     suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
   });
   const leaveProcess = connect(run, isForeground);
   try {
     const finished = await run.start();
-    await hook;
+    await hooks.ended();
     return { finished, slot, servers };
   } finally {
     await guard.done();

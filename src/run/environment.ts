@@ -1,5 +1,5 @@
 // The environment of the command: the caller's, and the variables that describe its lock and all
-// enclosing locks.
+// enclosing locks. Hooks get the same.
 
 import type { Lease } from '../lock/types.ts';
 import { encodedList, heldVariables } from '../text/held-locks.ts';
@@ -11,16 +11,29 @@ export function childEnvironment(
   slot: number | null,
 ): NodeJS.ProcessEnv {
   const { claim, fence } = lease;
-  const { resources } = claim;
+  return {
+    ...waitingEnvironment(environment, claim.resources, claim.ttlMs),
+    REDLOCK_FENCE: fence === null ? '' : String(fence),
+    REDLOCK_SLOT: slot === null ? '' : String(slot),
+    REDLOCK_TOKEN: claim.token,
+    ...heldVariables(environment, lease),
+  };
+}
+
+/** That of a hook while the lock is not acquired. */
+export function waitingEnvironment(
+  environment: NodeJS.ProcessEnv,
+  names: readonly string[],
+  ttlMs: number,
+): NodeJS.ProcessEnv {
   return {
     ...environment,
     // Empty and not left out: what an enclosing lock has would pass for that of this one.
-    REDLOCK_FENCE: fence === null ? '' : String(fence),
-    REDLOCK_NAME: resources[0],
-    REDLOCK_NAMES: encodedList(resources).join(','),
-    REDLOCK_SLOT: slot === null ? '' : String(slot),
-    REDLOCK_TOKEN: claim.token,
-    REDLOCK_TTL_MS: String(claim.ttlMs),
-    ...heldVariables(environment, lease),
+    REDLOCK_FENCE: '',
+    REDLOCK_NAME: names[0],
+    REDLOCK_NAMES: encodedList(names).join(','),
+    REDLOCK_SLOT: '',
+    REDLOCK_TOKEN: '',
+    REDLOCK_TTL_MS: String(ttlMs),
   };
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../lock/ports.ts';
 import type { Claim, Start } from '../lock/types.ts';
 import type { HolderRecord } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
-import { exitStatusOf, outcomeOf } from './outcome.ts';
+import { endOf } from './outcome.ts';
 import type { Finished, RunEvent } from './ports.ts';
 import { hasRun, type RunResult, type StopReason } from './run-result.ts';
 
@@ -44,6 +44,7 @@ export class HistoryLines {
       cause: cause ?? { kind: 'not-acquired', acquisition },
       childExit: null,
       isKilled: false,
+      unkillable: [],
     } as const;
     return this.#render(claim, result, this.#clock.now() - this.#beganAt, null, null);
   }
@@ -89,21 +90,14 @@ export class HistoryLines {
     heldMs: number | null,
     fence: number | null,
   ): string {
-    const { childExit, cause } = result;
-    const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
     return renderRun({
       token,
       ...this.#self,
-      outcome: outcomeOf(result),
+      ...endOf(result, this.#conflictExitCode),
       waitMs: Math.round(waitMs),
       heldMs: heldMs === null ? null : Math.round(heldMs),
-      exitCode: childExit?.kind === 'exited' ? childExit.code : null,
-      signal: childExit?.kind === 'signaled' ? childExit.signal : null,
-      status: exitStatusOf(result, this.#conflictExitCode).code,
       fence,
       blocker: blockerOf(this.#holder),
-      ...(stoppedBy ? { stoppedBy } : {}),
-      ...(cause.kind === 'lost' ? { lossReason: cause.reason } : {}),
     });
   }
 }

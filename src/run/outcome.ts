@@ -1,13 +1,15 @@
-// How a run ended: as an exit status (a number, or a signal that is raised again), and as one word
-// for --report and the history. *Note:* main raises INT, TERM and HUP again instead of exiting with
-// 128 + n, so that a loop of a shell around redlock-run ends too; `$?` is the same. The sentences
-// for people are in cli/ending-line.ts.
+// How a run ended: as an exit status (a number, or a signal that is raised again), and as the facts
+// that --report, the history and hooks share. *Note:* main raises INT, TERM and HUP again instead
+// of exiting with 128 + n, so that a loop of a shell around redlock-run ends too; `$?` is the same.
+// The sentences for people are in cli/ending-line.ts.
 
 import os from 'node:os';
+import type { RunEnd } from '../lock/history.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
-import type { Outcome } from '../text/outcomes.ts';
-import type { ChildExit, RunResult, Signal, StopReason } from './run-result.ts';
+import type { LossWord, Outcome } from '../text/outcomes.ts';
+import type { Finished } from './ports.ts';
+import type { ChildExit, Lost, RunResult, Signal, StopReason } from './run-result.ts';
 import { raisedAgain } from './signals.ts';
 
 export interface ExitStatus {
@@ -73,6 +75,39 @@ function bySignal(signal: Signal): ExitStatus {
 
 function exit(code: number): ExitStatus {
   return { code, signal: null };
+}
+
+/** The facts of a run for --report and hooks; times are whole ms. */
+export interface RunFacts extends RunEnd {
+  readonly waitMs: number;
+  /** null: the command was never started. */
+  readonly runMs: number | null;
+}
+
+export function factsOf({ result, waitMs, runMs }: Finished, conflictExitCode: number): RunFacts {
+  return {
+    ...endOf(result, conflictExitCode),
+    waitMs: Math.round(waitMs),
+    runMs: runMs === null ? null : Math.round(runMs),
+  };
+}
+
+export function endOf(result: RunResult, conflictExitCode: number): RunEnd {
+  const { cause, childExit, unkillable } = result;
+  const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
+  return {
+    outcome: outcomeOf(result),
+    exitCode: childExit?.kind === 'exited' ? childExit.code : null,
+    signal: childExit?.kind === 'signaled' ? childExit.signal : null,
+    status: exitStatusOf(result, conflictExitCode).code,
+    lossReason: cause.kind === 'lost' ? lossWordOf(cause) : null,
+    stoppedBy: stoppedBy ?? null,
+    unkillable,
+  };
+}
+
+function lossWordOf({ reason, by }: Lost): LossWord {
+  return by ? 'broken' : reason;
 }
 
 export function outcomeOf({ cause, childExit }: RunResult): Outcome {

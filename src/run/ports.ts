@@ -2,6 +2,7 @@
 // what it reports, and its result. The simulator runs it with parts of its own. Reports decide
 // nothing.
 
+import type { Unkillable } from '../lock/history.ts';
 import type { Listen } from '../lock/holder-channel.ts';
 import { deadlineOf } from '../lock/lease-keeper.ts';
 import type { Clock, LockEvent, Random } from '../lock/ports.ts';
@@ -62,7 +63,11 @@ export type RunEvent =
   /** The command has ended, and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
   /** These cannot be killed. The lock is not released, and expires after `remainingMs`. */
-  | { readonly kind: 'unkillable'; readonly pids: readonly number[]; readonly remainingMs: number }
+  | {
+      readonly kind: 'unkillable';
+      readonly unkillable: readonly Unkillable[];
+      readonly remainingMs: number;
+    }
   /** Before the command was started: another guard has been started. */
   | { readonly kind: 'guard-restarted'; readonly how: GuardEnd }
   /** While the command ran, or what it has left behind: that is ended now. */
@@ -79,12 +84,10 @@ export type GuardEnd = 'died' | 'silent';
 
 export type ReportRun = (event: RunEvent) => void;
 
-/** Why the lock was lost; null: the event is no loss. */
-export function reasonOfLoss(event: RunEvent): RunLossReason | null {
-  if (event.kind === 'lost-at-release') return 'taken';
-  if (event.kind === 'never-started') return event.reason;
-  if (event.kind === 'unknown-start') return 'guard-lost';
-  return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
+/** Whether the event reports the loss of a lock that was held. */
+export function isLoss(event: RunEvent): boolean {
+  if (event.kind === 'stopping') return event.cause.kind === 'lost';
+  return ['lost-at-release', 'never-started', 'unknown-start'].includes(event.kind);
 }
 
 /** success: only after a command that exited with 0. */
@@ -137,8 +140,10 @@ export interface RunParts {
    * Called at each extension.
    */
   readonly areMastersReplaced: () => boolean;
-  /** Called once when the lock is lost that had been acquired. */
-  readonly onLost: (lease: Lease, reason: RunLossReason) => void;
+  /** Called once when a lock that was held is lost, with the facts known by then. */
+  readonly onLost: (lease: Lease, finished: Finished) => void;
+  /** Whose process this is; null: that cannot be read. */
+  readonly userOf: (pid: number) => string | null;
   /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
   /** Subscribes to what people ask of the holder; null: they are not listened to. */
@@ -150,7 +155,7 @@ export interface RunParts {
 export interface Finished {
   readonly result: RunResult;
   readonly waitMs: number;
-  /** null: the child was never started. */
+  /** Until now where the command still runs; null: it was never started. */
   readonly runMs: number | null;
   readonly extensionCount: number;
   /** The fencing number that the command was given; null: none. */

@@ -104,7 +104,12 @@ function interpreterOf(file: string): string | null {
 
 /** The result of a run that ended before it asked for its lock, because of its command. */
 export function endedBefore(exit: ChildExit): Finished {
-  const result = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
+  const result = {
+    cause: { kind: 'child' },
+    childExit: exit,
+    isKilled: false,
+    unkillable: [],
+  } as const;
   return { result, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unconfirmedMs: null };
 }
 

@@ -1,5 +1,6 @@
 // How a run can end, as facts: the end of its command, why a lock was lost, the cause of the end.
 
+import type { Unkillable } from '../lock/history.ts';
 import type { Person } from '../lock/people.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { RunLossReason } from '../text/outcomes.ts';
@@ -14,7 +15,7 @@ export type ChildExit =
   /** `interpreter`: what a script names in its `#!` line, and what is not there. */
   | { readonly kind: 'not-found'; readonly interpreter?: string }
   | { readonly kind: 'not-executable'; readonly message: string }
-  /** Its guard is lost, and with it how the command has ended or will end. */
+  /** How it has ended or will end is not known: its guard is lost, or it could not be killed. */
   | { readonly kind: 'unknown-exit' }
   /** Its guard died in the middle of the start. `isAlive`: a process was found that it has left. */
   | { readonly kind: 'unknown-start'; readonly isAlive: boolean }
@@ -48,6 +49,8 @@ export interface RunResult {
   readonly childExit: ChildExit | null;
   /** Whether SIGKILL was sent. */
   readonly isKilled: boolean;
+  /** What could not be killed: the command itself, or processes that it left behind. */
+  readonly unkillable: readonly Unkillable[];
 }
 
 /** Whether the command has run, or may have. */

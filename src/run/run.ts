@@ -10,10 +10,10 @@ import { type Child, type Ended, endLeftovers } from './child.ts';
 import { graceOf, unguardedGraceOf } from './grace.ts';
 import {
   type Finished,
+  isLoss,
   type RunEvent,
   type RunParts,
   type RunSettings,
-  reasonOfLoss,
   timeLeftOf,
 } from './ports.ts';
 import type { Signal } from './run-result.ts';
@@ -114,10 +114,9 @@ export class Run {
 
   #report(event: RunEvent): void {
     this.#parts.report(event);
-    const reason = reasonOfLoss(event);
-    if (reason === null || this.#isLossTold) return;
+    if (!isLoss(event) || this.#isLossTold) return;
     this.#isLossTold = true;
-    this.#parts.onLost(this.#confirmed, reason);
+    this.#parts.onLost(this.#confirmed, this.#finished());
   }
 
   #perform(action: Action): void {
@@ -149,8 +148,6 @@ export class Run {
         return this.#report({ kind: 'unknown-start' });
       case 'tell-missing':
         return this.#tellMissing(action.isLoss);
-      case 'abandon':
-        return this.#abandon(action.unkillable);
     }
   }
 
@@ -262,7 +259,8 @@ export class Run {
   }
 
   /** `wereAlive`: processes were there until now. */
-  #swept(unkillable: readonly number[], wereAlive: boolean): void {
+  #swept(pids: readonly number[], wereAlive: boolean): void {
+    const unkillable = pids.map((pid) => ({ pid, user: this.#parts.userOf(pid) }));
     if (wereAlive) this.#endOutlived(this.#now());
     this.post({ kind: 'swept', unkillable });
   }
@@ -278,15 +276,20 @@ export class Run {
     const { redlock, guard, lineOf } = this.#parts;
     this.#end();
     const { claim, validUntil } = this.#confirmed;
+    const { unkillable } = this.#state;
+    const isAbandoned = unkillable.length > 0;
     const now = this.#now();
-    const keepMs = Math.max(0, this.#keepUntil() - now);
+    const restMs = Math.max(0, this.#keepUntil() - now);
+    // Processes may still work under the lock: no master frees it before it would expire.
+    const keepMs = isAbandoned ? this.#standsForMs(restMs) : restMs;
+    if (isAbandoned) this.#report({ kind: 'unkillable', unkillable, remainingMs: keepMs });
     const line = lineOf(claim, this.#finished(), now - this.#acquiredAt);
     const releasing = redlock.release(claim, Math.ceil(keepMs), line);
     guard.done();
     const released = await releasing;
     const { releasedCount, isConfirmed, failures } = released;
-    if (isConfirmed) this.#report({ kind: 'released', releasedCount, keepMs });
-    else {
+    if (!isAbandoned && isConfirmed) this.#report({ kind: 'released', releasedCount, keepMs });
+    else if (!isAbandoned) {
       const remainingMs = this.#standsForMs(keepMs);
       this.#report({ kind: 'release-unconfirmed', failures, remainingMs });
     }
@@ -299,12 +302,6 @@ export class Run {
   #tellMissing(isLoss: boolean): void {
     if (isLoss) this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
     this.#report({ kind: isLoss ? 'lost-at-release' : 'missing-at-release' });
-  }
-
-  #abandon(pids: readonly number[]): void {
-    this.#end();
-    this.#report({ kind: 'unkillable', pids, remainingMs: this.#standsForMs(0) });
-    this.#parts.guard.done();
   }
 
   #end(): void {
@@ -331,11 +328,16 @@ export class Run {
     return {
       result: resultOf(this.#state),
       waitMs: this.#acquiredAt - this.#beganAt,
-      runMs: this.#exitedAt === null ? null : this.#exitedAt - this.#startedAt,
+      runMs: this.#runMs(),
       extensionCount: this.#keeper?.extensionCount ?? 0,
       fence: this.#lease?.fence ?? null,
       unconfirmedMs: this.#unconfirmedMs,
     };
+  }
+
+  #runMs(): number | null {
+    if (this.#exitedAt === null && !this.#hasStarted) return null;
+    return (this.#exitedAt ?? this.#now()) - this.#startedAt;
   }
 
   /** A bug: the command is killed, the keys are left to expire, then the stack is shown. */

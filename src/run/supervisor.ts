@@ -5,6 +5,7 @@
 // that was taken, that expired or that the command outlived is lost; after it, any loss counts,
 // since what the command left behind was alive then.
 
+import type { Unkillable } from '../lock/history.ts';
 import type { Person } from '../lock/people.ts';
 import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
@@ -31,6 +32,7 @@ export interface State {
   readonly cause: StopReason | null;
   readonly childExit: ChildExit | null;
   readonly isKilled: boolean;
+  readonly unkillable: readonly Unkillable[];
 }
 
 export type Event =
@@ -53,7 +55,7 @@ export type Event =
   /** The grace is over, or validity is about to end. */
   | { readonly kind: 'kill-due' }
   /** No process of the command is alive but the `unkillable` ones. */
-  | { readonly kind: 'swept'; readonly unkillable: readonly number[] }
+  | { readonly kind: 'swept'; readonly unkillable: readonly Unkillable[] }
   /** At the release no quorum showed our value. */
   | { readonly kind: 'missing'; readonly reason: LossReason }
   | { readonly kind: 'released' };
@@ -71,21 +73,21 @@ export type Action =
   | { readonly kind: 'suspend' }
   /** End the leftover processes, and post `swept`. */
   | { readonly kind: 'sweep' }
+  /** With `unkillable` processes the lock is left to expire, and only its history is completed. */
   | { readonly kind: 'release' }
   /** Report that the lock was lost before the command was started. */
   | { readonly kind: 'tell-never-started'; readonly reason: RunLossReason }
   /** Report that it is not known whether the command was started. */
   | { readonly kind: 'tell-unknown-start' }
   /** Report that our value was missing; `isLoss`: that another holder has had the lock. */
-  | { readonly kind: 'tell-missing'; readonly isLoss: boolean }
-  /** Do not release: these still run under the lock, which is left to expire. */
-  | { readonly kind: 'abandon'; readonly unkillable: readonly number[] };
+  | { readonly kind: 'tell-missing'; readonly isLoss: boolean };
 
 export const initialState: State = {
   phase: 'acquiring',
   cause: null,
   childExit: null,
   isKilled: false,
+  unkillable: [],
 };
 
 type Step = readonly [State, readonly Action[]];
@@ -119,9 +121,9 @@ export function isKept(state: State, holdOn: HoldOn): boolean {
   return cause?.kind === 'child' && childExit?.kind === 'exited' && childExit.code === 0;
 }
 
-export function resultOf({ cause, childExit, isKilled }: State): RunResult {
+export function resultOf({ cause, childExit, isKilled, unkillable }: State): RunResult {
   if (cause === null) throw new Error('a run that has not ended has no ending');
-  return { cause, childExit, isKilled };
+  return { cause, childExit, isKilled, unkillable };
 }
 
 function whileAcquiring(state: State, event: Event): Step {
@@ -206,9 +208,12 @@ function whileStopping(state: State, event: Event): Step {
     case 'child-exited':
       if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
       return [{ ...state, phase: 'sweeping', childExit: event.exit }, [sweep]];
-    case 'swept':
+    case 'swept': {
+      if (event.unkillable.length === 0) return [state, []];
       // The child itself is unkillable: there is nothing more to wait for.
-      return event.unkillable.length > 0 ? abandon(state, event.unkillable) : [state, []];
+      const childExit: ChildExit = { kind: 'unknown-exit' };
+      return releasing({ ...state, childExit }, event.unkillable);
+    }
     case 'lost':
       if (event.reason === 'guard-lost') return [state, [{ kind: 'shorten-grace' }]];
       // Not confirmed is not lost yet: `kill-due` comes before validity ends.
@@ -231,8 +236,7 @@ function whileStopping(state: State, event: Event): Step {
 function whileSweeping(state: State, event: Event): Step {
   switch (event.kind) {
     case 'swept':
-      if (event.unkillable.length > 0) return abandon(state, event.unkillable);
-      return [{ ...state, phase: 'releasing' }, [release]];
+      return releasing(state, event.unkillable);
     case 'lost':
       if (event.reason === 'guard-lost') return [state, [{ kind: 'shorten-grace' }]];
       // Leftover processes were alive when the lock was already lost.
@@ -294,8 +298,8 @@ function kill(state: State): Step {
   return [{ ...state, isKilled: true }, [{ kind: 'kill' }]];
 }
 
-function abandon(state: State, unkillable: readonly number[]): Step {
-  return [{ ...state, phase: 'done' }, [{ kind: 'abandon', unkillable }]];
+function releasing(state: State, unkillable: readonly Unkillable[]): Step {
+  return [{ ...state, phase: 'releasing', unkillable }, [release]];
 }
 
 type SignalEvent = Extract<Event, { kind: 'signal' }>;

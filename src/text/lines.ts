@@ -3,6 +3,7 @@
 // always quoted.
 
 import { type Freeze, parseFreeze } from '../lock/freeze.ts';
+import type { Unkillable } from '../lock/history.ts';
 import type { KeeperLossReason } from '../lock/lease-keeper.ts';
 import type { Person } from '../lock/people.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
@@ -203,6 +204,17 @@ export function waiterLine(id: string): string {
 export function personLine({ user, host, pid, note }: Person): string {
   const person = `${printable(user)}@${printable(host)} (pid ${pid})`;
   return note === null ? person : `${person}: ${quoted(note)}`;
+}
+
+/** "30347, 30348 of root (uid 0)" */
+export function unkillableLine(unkillable: readonly Unkillable[]): string {
+  const users = [...new Set(unkillable.map(({ user }) => user))];
+  return users
+    .map((user) => {
+      const pids = unkillable.filter((one) => one.user === user).map(({ pid }) => pid);
+      return pids.join(', ') + (user === null ? '' : ` of ${printable(user)}`);
+    })
+    .join(', ');
 }
 
 /** "redis://a:6379: connection refused (start ...); redis://b:6379: no answer within 500 ms" */

@@ -39,3 +39,6 @@ export function isOutcome(word: string): word is Outcome {
  * could stop the command if this one died. masters-replaced: later runs find other local masters.
  */
 export type RunLossReason = KeeperLossReason | 'guard-lost' | 'masters-replaced';
+
+/** What --report, the history and hooks call it: `broken` where an operator broke the lock. */
+export type LossWord = RunLossReason | 'broken';

@@ -1,5 +1,6 @@
-// --notify runs its command at each event, and nothing waits for it: neither the command nor the
-// exit of redlock-run. --max-waiters and --hold-on success, which hooks often go with.
+// --notify runs its command at each event, with the facts that --report has, and nothing waits for
+// it: neither the command nor the exit of redlock-run. --max-waiters and --hold-on success, which
+// hooks often go with.
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,6 +48,61 @@ test('busy: with the holder', async () => {
     code: 75,
   });
   await expect.poll(() => toldIn(file)).toEqual(['busy|a|another program (value theirs)']);
+});
+
+const variables = ['EVENT', 'OUTCOME', 'STATUS', 'SIGNAL', 'WAIT_MS', 'RUN_MS', 'LOST', 'BY'];
+
+/** Writes a line with these variables for each notice. */
+const facts = (file: string) =>
+  `echo "${variables.map((name) => `$REDLOCK_${name}`).join('|')}" >> ${file}`;
+
+const factsIn = (file: string) => toldIn(file).map((line) => line.split('|'));
+
+test.each([
+  ['success', [], 'exit 0', ['ran', '0', '']],
+  ['a failure', [], 'exit 3', ['ran', '3', '']],
+  ['a command that died', [], 'kill -KILL $$', ['ran', '137', 'SIGKILL']],
+  ['--max-run', ['--max-run', '100ms'], 'exec sleep 60', ['max-run', '124', 'SIGTERM']],
+])('the facts of %s, as in --report', async (_title, flags, script, end) => {
+  const file = newFile();
+  const report = newFile();
+  const hooks = ['--notify', facts(file), '--report', report];
+  await run([...flags, ...hooks, 'a', '--', 'sh', '-c', script]);
+  await expect.poll(() => factsIn(file).length).toBe(2);
+  const [acquired = [], released = []] = factsIn(file).sort();
+  expect(acquired).toEqual(['acquired', '', '', '', expect.stringMatching(/^\d+$/), '', '', '']);
+  expect(released.slice(0, 4)).toEqual(['released', ...end]);
+  const { outcome, status, signal, waitMs, runMs, lossReason, stoppedBy } = JSON.parse(
+    readFileSync(report, 'utf8'),
+  );
+  const reported = [
+    outcome,
+    status,
+    signal ?? '',
+    waitMs,
+    runMs,
+    lossReason ?? '',
+    stoppedBy ?? '',
+  ];
+  expect(released.slice(1)).toEqual(reported.map(String));
+});
+
+test('the facts of a run that was refused: its status is that of -E', async () => {
+  const file = newFile();
+  await takeBy('theirs', masters, 'a');
+  await run(['-n', '-E', '3', '--notify', facts(file), 'a', '--', 'true']);
+  const waited = expect.stringMatching(/^\d+$/);
+  await expect.poll(() => factsIn(file)).toEqual([['busy', 'busy', '3', '', waited, '', '', '']]);
+});
+
+test('the variables of the lock, which is no enclosing one after the release', async () => {
+  const file = newFile();
+  const note = `echo "$REDLOCK_EVENT $REDLOCK_FENCE $REDLOCK_TTL_MS <$REDLOCK_HELD>" >> ${file}`;
+  const { stdout } = await run(['--notify', note, 'a', '--', 'printenv', 'REDLOCK_FENCE']);
+  const fence = stdout.trim();
+  await expect
+    .poll(() => toldIn(file).sort())
+    .toEqual([`acquired ${fence} 30000 <a>`, `released ${fence} 30000 <>`]);
 });
 
 test('lost', async () => {

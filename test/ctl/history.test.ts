@@ -75,6 +75,7 @@ test('of one night: why the job of 02:00 did not run', async () => {
     masters: 3,
     stoppedBy: null,
     lossReason: null,
+    unkillable: [],
   });
 });
 

@@ -11,7 +11,10 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -143,6 +146,53 @@ describe('recipes: jobs and services', () => {
     const busy = spawnSync('sh', ['-c', start.replace('10m', '0')], { cwd: folder, env });
     expect(String(busy.status)).toBe(code);
     expect(timer).toMatch(/^OnCalendar=/m);
+  });
+});
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+if (!hasCurl) process.stderr.write('  SKIPPED: recipes of hooks: no curl\n');
+
+/** Answers every request with 200; `paths` and `bodies` are those of the requests, in order. */
+async function webServer(onRequest: (path: string) => void = () => {}) {
+  const [paths, bodies] = [[] as string[], [] as string[]];
+  const server = createServer(async (request, response) => {
+    bodies.push(await text(request));
+    paths.push(request.url ?? '');
+    onRequest(request.url ?? '');
+    response.end('OK');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, paths, bodies, [Symbol.dispose]: () => void server.close() };
+}
+
+describe.skipIf(!hasCurl)('recipes: hooks', () => {
+  test.each([
+    [0, '/0'],
+    [3, '/3'],
+  ])('healthchecks.io: the start, and the end with status %i', async (status, end) => {
+    const started = join(folder, 'started');
+    const check = '/5d1ad9c5-0000-4000-8000-5a7c0ba2d1f3';
+    using server = await webServer((path) => path.endsWith('/start') && writeFileSync(started, ''));
+    const waits = `until [ -e '${started}' ]; do sleep 0.05; done; exit ${status}`;
+    writeFileSync(join(folder, 'bin', 'backup'), `#!/bin/sh\n${waits}\n`);
+    const line = block('healthchecks.io').replace('https://hc-ping.com', server.url);
+    if (status === 0) expect(await shell(line)).toBe('');
+    else await expect(shell(line)).rejects.toMatchObject({ code: status });
+    await expect.poll(() => server.paths).toEqual([`${check}/start`, check + end]);
+  });
+
+  test('Slack: one line for a deployment that failed, none for others', async () => {
+    using server = await webServer();
+    env = { ...env, SLACK_WEBHOOK: `${server.url}/services/T0/B0/x` };
+    const line = block('Slack');
+    expect(await shell(line)).toBe('deployed\n');
+    writeFileSync(join(folder, 'deploy.sh'), '#!/bin/sh\nexit 3\n');
+    await expect(shell(line)).rejects.toMatchObject({ code: 3 });
+    await expect.poll(() => server.bodies.length).toBe(1);
+    expect(JSON.parse(server.bodies[0] ?? '')).toEqual({
+      text: expect.stringMatching(/^deploy: ran, status 3 after \d+ ms$/),
+    });
   });
 });
 

@@ -59,7 +59,9 @@ test('the holder stops its command by its own signal, names the asker, and exits
 });
 
 test('a broken lock is noticed at once, and the person is named', async () => {
-  const run = rig.start(sleeping);
+  const report = join(mkdtempSync(join(scratchFolder(), 'report-')), 'report.json');
+  const hook = 'echo "hook: $REDLOCK_OUTCOME $REDLOCK_STATUS $REDLOCK_LOST by $REDLOCK_BY"';
+  const run = rig.start(['--report', report, '--on-lost', hook, ...sleeping]);
   await isHeld();
   await isListening();
   const args = ['break', 'deploy', '--yes', '--note', 'stuck'];
@@ -67,12 +69,13 @@ test('a broken lock is noticed at once, and the person is named', async () => {
   const { code, stderr } = await run.result;
   expect(code).toBe(79);
   expect(stderr).toMatch(
-    /^redlock-run: lost: "deploy": broken by .+ \(pid \d+\): "stuck"; the command /,
+    /^redlock-run: lost: "deploy": broken by .+ \(pid \d+\): "stuck"; the command /m,
   );
+  expect(stderr).toMatch(/^hook: lost 79 broken by \S+@\S+ \(pid \d+\): "stuck"$/m);
+  const broken = { outcome: 'lost', lossReason: 'broken', stoppedBy: { note: 'stuck' } };
+  expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ ...broken, status: 79 });
   const { json } = await answerOf(masters, ['history', 'deploy']);
-  expect(json.runs).toMatchObject([
-    { outcome: 'lost', lossReason: 'expired', stoppedBy: { note: 'stuck' } },
-  ]);
+  expect(json.runs).toMatchObject([broken]);
   expect(json.acts).toMatchObject([{ act: 'break', note: 'stuck' }]);
 });
 

@@ -132,6 +132,7 @@ export class NestedProgram {
       startChild: () => this.#startChild(guard, clock),
       areMastersReplaced: () => false,
       onLost: () => {},
+      userOf: () => null,
       suspendUs: () => process.pause(),
       lineOf: () => null,
     });

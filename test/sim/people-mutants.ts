@@ -87,7 +87,7 @@ export const peopleMutants: readonly Mutant[] = [
     'asker-not-recorded',
     'the history does not say at whose request a run was stopped',
     within(20, 'stop-requests', 'recorded'),
-    'run/history-lines.ts',
+    'run/outcome.ts',
     "cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined",
     "cause.kind === 'lost' ? cause.by : undefined",
   ),

@@ -240,7 +240,10 @@ export class Program {
       acquire: (aborted) => system.acquireForRun(acquisition, acquiring, aborted),
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       areMastersReplaced: () => this.areMastersReplaced,
-      onLost: (_, reason) => this.losses.push(reason),
+      onLost: (_, { result: { cause } }) => {
+        if (cause.kind === 'lost') this.losses.push(cause.reason);
+      },
+      userOf: () => null,
       suspendUs: () => process.pause(),
       lineOf: (...facts) => (options.hasHistory ? historyLines.ofRun(...facts) : null),
       listen: options.stopperCount > 0 ? listen : null,

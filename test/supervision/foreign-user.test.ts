@@ -3,9 +3,11 @@
 // root again.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Sample } from '../../src/ctl/metrics.ts';
+import { ctl } from '../ctl/rig.ts';
 import type { TestMaster } from '../servers/master.ts';
 import { startMasters, stopAll } from '../servers/masters.ts';
 import { isAlive } from '../servers/processes.ts';
@@ -46,7 +48,7 @@ it.skipIf(obstacle !== null)(
       expect.stringMatching(/the command left 1 process behind; ending them/),
       expect.stringMatching(
         new RegExp(
-          `warning: "theirs": cannot kill ${pid} \\(another user's.*the lock is not released`,
+          `warning: "theirs": cannot kill ${pid} of root \\(uid 0\\) .*the lock is not released`,
         ),
       ),
     ]);
@@ -78,6 +80,46 @@ it.skipIf(obstacle !== null)(
     const result = await run.result;
     expect(result.code).toBe(79);
     expect(linesOf(result)[0]).toMatch(new RegExp(`warning: "ours": cannot kill ${pid} `));
+  },
+);
+
+it.skipIf(obstacle !== null)(
+  'does not hide how the run ended: history, report, check and metrics have it',
+  async () => {
+    const file = join(mkdtempSync(join(folder, 'report-')), 'report.json');
+    chmodSync(join(file, '..'), 0o777);
+    const script = 'echo "pid $$"; exec sleep 600 >&- 2>&-';
+    const asRoot = ['--reuid=0', '--regid=0', '--clear-groups', 'sh', '-c', script];
+    const limits = ['--ttl', '8s', '-k', '200ms', '--max-run', '300ms', '--report', file];
+    const run = asNobody([...limits, 'long', '--', become, ...asRoot]);
+    const [, pid = ''] = await run.says('stdout', /pid (\d+)/);
+    foreign.push(Number(pid));
+    const result = await run.result;
+    expect(result.code).toBe(124);
+    expect(linesOf(result)[1]).toMatch(
+      new RegExp(`^redlock-run: max-run: .* could not be killed: ${pid} of root \\(uid 0\\) `),
+    );
+    const end = {
+      outcome: 'max-run',
+      status: 124,
+      unkillable: [{ pid: Number(pid), user: 'root (uid 0)' }],
+    };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(end);
+    const jsonOf = async (...args: string[]) =>
+      JSON.parse((await ctl(masters, [...args, '--json'])).stdout);
+    const { runs } = await jsonOf('history', 'long');
+    expect(runs).toMatchObject([end]);
+    // The lock is left to expire: no master was asked to free it.
+    for (const master of masters) expect(await master.get('redlock:long')).not.toBeNull();
+    for (const master of masters) await master.command('del', 'redlock:long');
+    expect((await jsonOf('history', 'long')).runs).toMatchObject([end]);
+    expect(await jsonOf('check', 'long', '--succeeded-within', '1h')).toMatchObject({
+      outcome: 'overdue',
+    });
+    const { metrics } = await jsonOf('metrics');
+    const counted = metrics.find(({ name }: { name: string }) => name === 'redlock_runs');
+    const ofLong = counted.samples.filter((sample: Sample) => sample.labels.lock === 'long');
+    expect(ofLong).toEqual([{ labels: { lock: 'long', outcome: 'max-run' }, value: 1 }]);
   },
 );
 

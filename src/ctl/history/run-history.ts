@@ -8,6 +8,7 @@ import {
   parseAct,
   parseRun,
   type RunLine,
+  type Unkillable,
   vanished,
 } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
@@ -73,6 +74,8 @@ export interface PastRun {
   readonly stoppedBy: Person | null;
   /** Why it lost its lock, in one word; null: it did not, or this is unknown. */
   readonly lossReason: string | null;
+  /** What could not be killed, and may still have run when its lock had expired. */
+  readonly unkillable: readonly Unkillable[];
 }
 
 /** What a person did to a lock. */
@@ -222,7 +225,7 @@ function presentRunOf(name: string, holder: Holder, fence: number | null, nowMs:
   const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: null, heldMs };
   const end = { outcome: 'running', exitCode: null, signal: null, status: null };
   const one = { count: 1, firstAt: null };
-  const others = { blocker: null, stoppedBy: null, lossReason: null };
+  const others = { blocker: null, stoppedBy: null, lossReason: null, unkillable: [] };
   const facts = { ...identity, ...times, ...end, fence, ...others, ...one, masters };
   return { name, ...facts } satisfies PastRun;
 }
@@ -249,7 +252,8 @@ export function startOf({ beganAt }: PastRun): number {
 }
 
 function pastRunOf(name: string, run: RunLine, takenAtMs: readonly number[]): PastRun {
-  const { blocker, note = null, url = null, stoppedBy, lossReason = null, ...facts } = run;
+  const { blocker, note = null, url = null, ...rest } = run;
+  const { stoppedBy = null, lossReason = null, unkillable = [], ...facts } = rest;
   const { waitMs, heldMs } = facts;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
@@ -265,8 +269,9 @@ function pastRunOf(name: string, run: RunLine, takenAtMs: readonly number[]): Pa
     count: 1,
     firstAt: null,
     masters: takenAtMs.length,
-    stoppedBy: stoppedBy ?? null,
+    stoppedBy,
     lossReason,
+    unkillable,
   };
 }
 

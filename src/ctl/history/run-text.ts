@@ -8,8 +8,15 @@ import { freezeLabel } from '../../lock/freeze.ts';
 import { vanished } from '../../lock/history.ts';
 import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
-import { modeLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';
-import { isOutcome, type Outcome, type RunLossReason } from '../../text/outcomes.ts';
+import {
+  modeLine,
+  personLine,
+  reasonBehind,
+  reasonParts,
+  roughly,
+  unkillableLine,
+} from '../../text/lines.ts';
+import { isOutcome, type LossWord, type Outcome } from '../../text/outcomes.ts';
 import { momentOf } from '../../text/time.ts';
 import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
 
@@ -74,7 +81,9 @@ function sentenceOf([short, rest]: Ending): string {
 function endingOf(run: PastRun): Ending {
   const [short, reason] = endOfRun(run);
   const waited = waitedFor(run);
-  const rest = [reason, waited].filter(Boolean).join('; ');
+  const left =
+    run.unkillable.length === 0 ? '' : `could not kill ${unkillableLine(run.unkillable)}`;
+  const rest = [reason, left, waited].filter(Boolean).join('; ');
   const why = reasonParts(run).join(', ');
   if (why === '') return [short, rest];
   if (rest === '') return [`${short} (${why})`, ''];
@@ -131,7 +140,8 @@ function whyLost({ stoppedBy, lossReason }: PastRun): string {
   return isLossReason(lossReason) ? lossReasons[lossReason] : unknownReason(lossReason);
 }
 
-const lossReasons: Readonly<Record<RunLossReason, string>> = {
+const lossReasons: Readonly<Record<LossWord, string>> = {
+  broken: 'an operator broke it',
   taken: 'masters showed the value of another client',
   expired: 'too few masters still confirmed it',
   unreachable: 'no quorum extended it in time',
@@ -140,7 +150,7 @@ const lossReasons: Readonly<Record<RunLossReason, string>> = {
   'masters-replaced': 'the local masters were removed',
 };
 
-function isLossReason(word: string): word is RunLossReason {
+function isLossReason(word: string): word is LossWord {
   return Object.hasOwn(lossReasons, word);
 }
 

@@ -45,7 +45,7 @@ const waiting = (waitedMs: number): RunEvent => ({
 });
 const noQuorum = (waitedMs: number): RunEvent => ({ kind: 'no-quorum', failures, waitedMs });
 const finishedBy = (cause: StopReason): Finished => ({
-  result: { cause, childExit: { kind: 'exited', code: 0 }, isKilled: false },
+  result: { cause, childExit: { kind: 'exited', code: 0 }, isKilled: false, unkillable: [] },
   waitMs: 0,
   runMs: 5,
   extensionCount: 0,

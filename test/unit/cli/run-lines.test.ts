@@ -171,11 +171,12 @@ const lineOf = (
   childExit: ChildExit | null = null,
   isKilled = false,
   slotCount: number | null = 3,
+  unkillable: RunResult['unkillable'] = [],
 ) =>
   endingLine(
     { names: ['job'], command: ['cmd'], waitMs: null, retries: null, slotCount },
     {
-      result: { cause, childExit, isKilled } satisfies RunResult,
+      result: { cause, childExit, isKilled, unkillable } satisfies RunResult,
       waitMs: 0,
       runMs: null,
       extensionCount: 0,
@@ -233,6 +234,33 @@ test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
   ],
 ])('the end: %s', (_title, cause, childExit, isKilled, line) => {
   expect(lineOf(cause, childExit, isKilled)).toBe(line);
+});
+
+test.each<[string, StopReason, ChildExit | null, string]>([
+  [
+    'the command itself',
+    { kind: 'max-run' },
+    { kind: 'unknown-exit' },
+    'max-run: "job": the command ran too long and could not be killed: 12, 13 of root (uid 0) ' +
+      '(raise --max-run)',
+  ],
+  [
+    'what it left behind',
+    { kind: 'max-run' },
+    { kind: 'signaled', signal: 'SIGTERM' },
+    'max-run: "job": the command ran too long and was stopped; cannot kill 12, 13 of root ' +
+      '(uid 0) (raise --max-run)',
+  ],
+  [
+    'the command of a lost lock',
+    lost,
+    { kind: 'unknown-exit' },
+    'lost: "job": taken: masters show the value of another client; the command could not be ' +
+      'killed: 12, 13 of root (uid 0)',
+  ],
+])('the end beside processes that cannot be killed: %s', (_title, cause, childExit, line) => {
+  const unkillable = [12, 13].map((pid) => ({ pid, user: 'root (uid 0)' }));
+  expect(lineOf(cause, childExit, true, 3, unkillable)).toBe(line);
 });
 
 test.each<[string, NotAcquired, string]>([

@@ -555,6 +555,11 @@ describe('what is accepted with a warning', () => {
           REDLOCK_SLOT: '1',
           REDLOCK_LOST: 'taken',
           REDLOCK_EVENT: 'lost',
+          REDLOCK_OUTCOME: 'lost',
+          REDLOCK_STATUS: '79',
+          REDLOCK_WAIT_MS: '3',
+          REDLOCK_RUN_MS: '3',
+          REDLOCK_BY: 'ops@web1 (pid 4711)',
         },
       },
       [],
@@ -564,6 +569,14 @@ describe('what is accepted with a warning', () => {
       line.replace(/\S*\/work\//, '~/work/'),
     );
     expect(warnings).toEqual(expected.map((part) => expect.stringContaining(part)));
+  });
+
+  it('takes the signal of a hook for no stop signal', async () => {
+    const stopSignal = async (environment: Record<string, string>) =>
+      (await settle({ flags: local, environment })).stopSignal;
+    expect(await stopSignal({ REDLOCK_SIGNAL: 'SIGKILL' })).toBe('SIGKILL');
+    const inHook = { REDLOCK_SIGNAL: 'SIGKILL', REDLOCK_EVENT: 'released' };
+    expect(await stopSignal(inHook)).toBe('SIGTERM');
   });
 
   it('takes the ttl of the enclosing run, with that run as its source', async () => {

@@ -19,6 +19,7 @@ const run = {
   exitCode: 0,
   signal: null,
   blocker: null,
+  unkillable: [],
 } as unknown as PastRun;
 const blocker = {
   kind: 'redlock-run',

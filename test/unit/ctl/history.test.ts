@@ -54,6 +54,7 @@ const run: PastRun = {
   blocker: null,
   stoppedBy: null,
   lossReason: null,
+  unkillable: [],
 };
 
 const held = 'held by ops@web2, pid 4711, restore.sh, since 2026-11-21 02:00:00';
@@ -63,6 +64,19 @@ it.each([
   [{ exitCode: 3, status: 3 }, 'failed', 'exit code 3'],
   [{ exitCode: null, signal: 'SIGKILL', status: 137 }, 'failed', 'died of SIGKILL'],
   [{ outcome: 'max-run', status: 124 }, 'max-run', 'ran too long: stopped by --max-run'],
+  [
+    {
+      outcome: 'max-run',
+      status: 124,
+      unkillable: [
+        { pid: 12, user: 'root (uid 0)' },
+        { pid: 13, user: 'root (uid 0)' },
+        { pid: 14, user: null },
+      ],
+    },
+    'max-run',
+    'ran too long: stopped by --max-run; could not kill 12, 13 of root (uid 0), 14',
+  ],
   [{ outcome: 'signal', status: 143 }, 'stopped', 'told to stop, status 143'],
   [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock'],
   [

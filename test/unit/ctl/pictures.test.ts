@@ -132,6 +132,7 @@ const run: PastRun = {
   masters: 3,
   stoppedBy: null,
   lossReason: null,
+  unkillable: [],
 };
 const ran: PastRun = { ...run, host: 'web1', outcome: 'ran', exitCode: 0, status: 0 };
 const waited: PastRun = { ...ran, host: 'web2', waitMs: 6_900, blocker };

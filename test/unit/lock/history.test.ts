@@ -59,6 +59,19 @@ test.each([
   expect(parseRun(JSON.stringify({ v: 1, ...past, ...times }))).toMatchObject(expected);
 });
 
+test('processes that could not be killed are read as written, ten of them at most', () => {
+  const unkillable = Array.from({ length: 1_000 }, (_, at) => ({ pid: at + 1, user: long }));
+  const line = renderRun({ ...past, unkillable });
+  expect(line.length).toBeLessThan(3_000);
+  const read = unkillable.slice(0, 10).map(({ pid }) => ({ pid, user: 'x'.repeat(80) }));
+  expect(parseRun(line)?.unkillable).toEqual(read);
+});
+
+test('processes without a pid make it no line', () => {
+  const line = JSON.stringify({ v: 1, ...past, unkillable: [{ user: 'root' }] });
+  expect(parseRun(line)).toBe(null);
+});
+
 test('a reason that is no text makes it no line', () => {
   expect(parseRun(JSON.stringify({ v: 1, ...past, lossReason: 7 }))).toBe(null);
 });

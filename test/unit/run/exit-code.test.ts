@@ -7,7 +7,7 @@ import type { ChildExit, Signal, StopReason } from '../../../src/run/run-result.
 
 const conflict = 33;
 const statusOf = (cause: StopReason, childExit: ChildExit | null = null) =>
-  exitStatusOf({ cause, childExit, isKilled: false }, conflict);
+  exitStatusOf({ cause, childExit, isKilled: false, unkillable: [] }, conflict);
 const child = { kind: 'child' } as const;
 const zero = { kind: 'exited', code: 0 } as const;
 const refused = (acquisition: NotAcquired): StopReason => ({ kind: 'not-acquired', acquisition });
@@ -64,6 +64,7 @@ test('an outage never looks like contention, whatever -E says', () => {
       cause: refused(unreachable),
       childExit: null,
       isKilled: false,
+      unkillable: [],
     };
     expect(exitStatusOf(result, code).code).toBe(69);
   }

@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest';
 import type { Child, Ended } from '../../../src/run/child.ts';
 import { childEnvironment } from '../../../src/run/environment.ts';
-import { exitStatusOf } from '../../../src/run/outcome.ts';
+import { endOf, exitStatusOf } from '../../../src/run/outcome.ts';
 import type { RunParts, RunSettings } from '../../../src/run/ports.ts';
 import { Run } from '../../../src/run/run.ts';
 import type { ChildExit } from '../../../src/run/run-result.ts';
@@ -61,6 +61,7 @@ function startRun(
       startChild: () => child,
       areMastersReplaced: () => false,
       onLost: () => {},
+      userOf: () => null,
       suspendUs: () => {},
       lineOf: () => null,
       ...parts,
@@ -186,6 +187,7 @@ it('a run that was suspended until its lease was over starts and kills nothing',
     cause: { kind: 'lost', reason: 'suspended' },
     childExit: { kind: 'never-started', reason: 'suspended' },
     isKilled: false,
+    unkillable: [],
   });
   expect(exitStatusOf(result, 75).code).toBe(79);
   expect(events).toEqual(['never-started', 'released']);
@@ -195,8 +197,9 @@ it('a run that was suspended until its lease was over starts and kills nothing',
 it('a command that was never started: --on-lost is told of the lock, and it is 79', async () => {
   let told: NodeJS.ProcessEnv = {};
   const { finished, setNow } = startRun({
-    onLost: (lease, reason) => {
-      told = { ...childEnvironment({}, lease, null), REDLOCK_LOST: reason };
+    onLost: (lease, { result }) => {
+      const { lossReason } = endOf(result, 75);
+      told = { ...childEnvironment({}, lease, null), REDLOCK_LOST: lossReason ?? '' };
     },
   });
   setNow(validUntil);
@@ -306,7 +309,8 @@ it('a loss is passed on once, with the lease and the first reason', async () => 
       release: async () => released,
       settled: async () => {},
     } as unknown as RunParts['redlock'],
-    onLost: ({ claim: { token } }, reason) => losses.push([token, reason]),
+    onLost: ({ claim: { token } }, { result }) =>
+      losses.push([token, endOf(result, 75).lossReason]),
   });
   await new Promise(setImmediate);
   // It is not known whether it was started, and it is stopped.

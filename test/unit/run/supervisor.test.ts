@@ -316,21 +316,27 @@ it('a lock that a person breaks while leftover processes end is told with that p
 });
 
 describe('processes that we may not kill', () => {
-  const unkillable = [42];
+  const unkillable = [{ pid: 42, user: 'root (uid 0)' }];
 
-  it('keep the lock from being released after the child has ended', () => {
+  it('are known at the release after the child has ended', () => {
     const sweeping = replay([
       { kind: 'acquired' },
       { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
     ]);
     const [state, actions] = transition(sweeping, { kind: 'swept', unkillable });
-    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', unkillable }]]);
+    expect([state, actions]).toMatchObject([
+      { phase: 'releasing', childExit: { kind: 'exited' }, unkillable },
+      [{ kind: 'release' }],
+    ]);
   });
 
   it('end the run also when the child itself is one of them', () => {
     const stopping = replay([{ kind: 'acquired' }, { kind: 'max-run' }, { kind: 'kill-due' }]);
     const [state, actions] = transition(stopping, { kind: 'swept', unkillable });
-    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', unkillable }]]);
+    expect([state, actions]).toMatchObject([
+      { phase: 'releasing', cause: { kind: 'max-run' }, childExit: { kind: 'unknown-exit' } },
+      [{ kind: 'release' }],
+    ]);
   });
 });
 

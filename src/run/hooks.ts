@@ -1,0 +1,154 @@
+// The hooks of a run: --notify runs at its moments, and --on-lost when its lock is lost. Each is a
+// shell command, and neither changes the exit status. Nothing waits for --notify: redlock-run may
+// end before it, so a shell of its own ends it after ten seconds, with all that it has started in
+// its process group. What it prints goes to stderr or nowhere, because only the command may write
+// to stdout.
+
+import type { HolderRecord } from '../lock/value.ts';
+import { oneLine } from '../text/foreign-text.ts';
+import { holderText, personLine } from '../text/lines.ts';
+import { waitingEnvironment } from './environment.ts';
+import { folder, prepareOnLost, runOnLost } from './on-lost.ts';
+import { factsOf, type RunFacts } from './outcome.ts';
+import type { Finished, RunEvent } from './ports.ts';
+import { startOwn } from './processes/own-children.ts';
+
+export type Moment = 'waiting' | 'acquired' | 'busy' | 'lost' | 'released';
+
+/** As the leader of a process group. Its own number is that of the group. */
+const bounded = `(sleep 10; kill -KILL -$$) </dev/null >/dev/null 2>&1 &
+/bin/sh -c "$1"
+kill -KILL -$$`;
+
+export interface HookSettings {
+  /** The commands; null: none. */
+  readonly notify: string | null;
+  readonly onLost: string | null;
+  readonly names: readonly string[];
+  readonly ttlMs: number;
+  readonly conflictExitCode: number;
+  /** --notify: with `verbose`, stderr shows what it prints; otherwise nothing does. */
+  readonly verbosity: string;
+}
+
+export class Hooks {
+  readonly #settings: HookSettings;
+  readonly #self: string;
+  #holder = '';
+  #waitMs = 0;
+  /** That of the command, once the lock is acquired; null: it is not. */
+  #held: NodeJS.ProcessEnv | null = null;
+  #onLost: Promise<void> | null = null;
+  readonly #notified = new Set<Moment>();
+
+  /** `self`: this run, as a holder. */
+  constructor(settings: HookSettings, self: Omit<HolderRecord, 'since'>) {
+    this.#settings = settings;
+    this.#self = `${self.user}@${self.host}, pid ${self.pid}, ${self.label}`;
+    if (settings.onLost !== null) prepareOnLost();
+  }
+
+  see(event: RunEvent): void {
+    if (event.kind === 'acquired') this.#waitMs = event.waitMs;
+    if (event.kind !== 'waiting') return;
+    this.#holder = event.holder;
+    this.#notify('waiting', this.#blocker(), this.#waiting(), { waitMs: event.waitedMs });
+  }
+
+  /** `environment`: that of the command. */
+  acquired(environment: NodeJS.ProcessEnv): void {
+    this.#held = environment;
+    this.#notify('acquired', this.#self, environment, { waitMs: this.#waitMs });
+  }
+
+  /** `finished`: what is known when the lock is lost. */
+  lost(environment: NodeJS.ProcessEnv, finished: Finished): void {
+    const { onLost, conflictExitCode } = this.#settings;
+    const facts = factsOf(finished, conflictExitCode);
+    this.#notify('lost', this.#self, environment, facts);
+    if (onLost === null) return;
+    const variables = hookVariables('lost', this.#self, facts);
+    this.#onLost = runOnLost(onLost, { ...environment, ...variables });
+    this.#onLost.catch(() => {}); // ended() reports it: it does not end the command.
+  }
+
+  /** The run is over: it was refused, or the lock is released or left to expire. */
+  finished(finished: Finished): void {
+    const facts = factsOf(finished, this.#settings.conflictExitCode);
+    if (this.#held !== null) {
+      // The lock is free: a hook may start a run of the same name, and is not nested in this one.
+      const { REDLOCK_HELD, REDLOCK_HELD_LEASES } = process.env;
+      const environment = { ...this.#held, REDLOCK_HELD, REDLOCK_HELD_LEASES };
+      return this.#notify('released', this.#self, environment, facts);
+    }
+    const { cause } = finished.result;
+    if (cause.kind !== 'not-acquired') return;
+    const { acquisition } = cause;
+    if (acquisition.kind === 'busy') this.#holder = acquisition.holder;
+    const isRefused = ['busy', 'superseded', 'nested'].includes(acquisition.kind);
+    if (isRefused) this.#notify('busy', this.#blocker(), this.#waiting(), facts);
+  }
+
+  /** Resolves when --on-lost has ended. Rejects if it could not be started. */
+  async ended(): Promise<void> {
+    await this.#onLost;
+  }
+
+  #waiting(): NodeJS.ProcessEnv {
+    return waitingEnvironment(process.env, this.#settings.names, this.#settings.ttlMs);
+  }
+
+  /** Empty where other waiters come first. */
+  #blocker(): string {
+    return this.#holder === '' ? '' : holderText(this.#holder);
+  }
+
+  /** Starts the command of --notify, once for each moment, and forgets it. */
+  #notify(
+    moment: Moment,
+    holder: string,
+    environment: NodeJS.ProcessEnv,
+    facts: Partial<RunFacts>,
+  ): void {
+    const { notify, verbosity } = this.#settings;
+    if (notify === null || this.#notified.has(moment)) return;
+    this.#notified.add(moment);
+    const output = verbosity === 'verbose' ? 2 : 'ignore';
+    try {
+      const hook = startOwn('/bin/sh', ['-c', bounded, 'sh', notify], {
+        stdio: ['ignore', output, output],
+        cwd: folder(),
+        detached: true,
+        env: { ...environment, ...hookVariables(moment, holder, facts) },
+      });
+      hook.on('error', () => {});
+      hook.unref();
+    } catch {
+      // An environment that is too large, or no more processes: the run goes on.
+    }
+  }
+}
+
+/**
+ * The facts of a run as variables. Empty, and not left out, where a fact is not known yet: those of
+ * an enclosing run would pass for it.
+ */
+export function hookVariables(
+  moment: Moment,
+  holder: string,
+  facts: Partial<RunFacts>,
+): NodeJS.ProcessEnv {
+  const { outcome, status, signal, waitMs, runMs, lossReason, stoppedBy } = facts;
+  const text = (fact: string | number | null | undefined) => String(fact ?? '');
+  return {
+    REDLOCK_EVENT: moment,
+    REDLOCK_HOLDER: oneLine(holder),
+    REDLOCK_OUTCOME: text(outcome),
+    REDLOCK_STATUS: text(status),
+    REDLOCK_SIGNAL: text(signal),
+    REDLOCK_WAIT_MS: text(waitMs && Math.round(waitMs)),
+    REDLOCK_RUN_MS: text(runMs),
+    REDLOCK_LOST: text(lossReason),
+    REDLOCK_BY: stoppedBy ? oneLine(personLine(stoppedBy)) : '',
+  };
+}
