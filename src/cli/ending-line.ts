@@ -63,12 +63,24 @@ export function endingLine(asked: Asked, finished: Finished): string | null {
       return `max-run: ${which}: ${why} (raise --max-run)`;
     }
     case 'signal':
-      return null;
+      return cause.signal === 'SIGHUP'
+        ? hangupLine(which, 'the wait', 'run it under setsid')
+        : null;
     case 'child':
+      if (childExit?.kind === 'signaled' && childExit.signal === 'SIGHUP') {
+        const advice = 'run it under setsid, or redlock-run NAME -- nohup COMMAND';
+        return hangupLine(which, 'the command', advice);
+      }
       return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable'
         ? commandLine(childExit, command[0] ?? '', names)
         : null;
   }
+}
+
+/** nohup cannot help: redlock-run handles SIGHUP, and what is handled is not ignored. */
+function hangupLine(which: string, ended: string, advice: string): string {
+  const why = `SIGHUP ended ${ended}, as when a terminal or ssh session closes`;
+  return `hangup: ${which}: ${why} (to outlive it: ${advice}; nohup redlock-run does not help)`;
 }
 
 /** What only a shell understands, most of it no program. */

@@ -109,6 +109,35 @@ test('HUP, USR1, USR2, WINCH, CONT and QUIT reach the command once', async () =>
   expect(stdout).toBe('ready\nSIGHUP\nSIGUSR1\nSIGUSR2\nSIGWINCH\nSIGCONT\nSIGQUIT\n');
 });
 
+test('HUP that ends a run is named on stderr, with what outlives a logout', async () => {
+  const job = start(['hung-up', '--', 'sh', '-c', 'echo ready; exec sleep 60']);
+  await job.says('stdout', /ready/);
+  job.signal('SIGHUP');
+  const { signal, stderr } = await job.result;
+  expect([signal, stderr]).toEqual([
+    'SIGHUP',
+    expect.stringMatching(/^redlock-run: hangup: "hung-up": SIGHUP ended .* nohup .*\n$/),
+  ]);
+});
+
+test('HUP ends a run in the same way where stderr is gone', async () => {
+  const job = start(['hung-up', '--', 'sh', '-c', 'echo ready; exec sleep 60']);
+  await job.says('stdout', /ready/);
+  job.child.stderr?.destroy();
+  job.signal('SIGHUP');
+  expect(await job.result).toMatchObject({ signal: 'SIGHUP' });
+  await untilNothingIsLeft(masters);
+});
+
+test('a command under nohup goes on after HUP, and keeps its exit code', async () => {
+  const command = ['nohup', 'sh', '-c', 'echo ready; read -r _; exit 3'];
+  const job = start(['hung-up', '--', ...command], { stdin: 'pipe' });
+  await job.says('stdout', /ready/);
+  job.signal('SIGHUP');
+  job.child.stdin?.end('\n');
+  expect(await job.result).toMatchObject({ code: 3, stderr: '' });
+});
+
 test.each([
   ['SIGTERM', 'SIGTERM'],
   ['SIGINT', 'SIGINT'],

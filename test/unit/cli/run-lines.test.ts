@@ -263,6 +263,18 @@ test.each<[string, StopReason, ChildExit | null, string]>([
   expect(lineOf(cause, childExit, true, 3, unkillable)).toBe(line);
 });
 
+test.each<[string, StopReason, ChildExit | null, RegExp]>([
+  ['a wait', { kind: 'signal', signal: 'SIGHUP' }, null, /^hangup: "job": SIGHUP ended the wait, /],
+  [
+    'a command',
+    { kind: 'child' },
+    { kind: 'signaled', signal: 'SIGHUP' },
+    /^hangup: "job": SIGHUP ended the command, .* -- nohup COMMAND; /,
+  ],
+])('SIGHUP that ended %s is named, with what outlives it', (_title, cause, childExit, line) => {
+  expect(lineOf(cause, childExit)).toMatch(line);
+});
+
 test.each<[string, NotAcquired, string]>([
   [
     'busy',
