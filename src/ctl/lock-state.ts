@@ -49,7 +49,8 @@ export interface Holder extends ShownRecord {
   readonly votes: number;
   /**
    * ISO 8601, by the masters' clocks: when its run ended, where the lock is kept after it
-   * (--hold-at-least). null: it has not, or this is not known.
+   * (--hold-at-least, or processes that could not be killed). null: it has not, or this is not
+   * known.
    */
   readonly endedAt: string | null;
 }

@@ -151,9 +151,7 @@ function detailOf(lock: LockState): string {
 
 /** How long a lock is kept after its run; null: its run has not ended, or this is not known. */
 function keptFor({ holders: [first], remainingMs }: LockState): string | null {
-  return first?.endedAt && remainingMs !== null
-    ? `kept for another ${roughly(remainingMs)} (--hold-at-least)`
-    : null;
+  return first?.endedAt && remainingMs !== null ? `kept for another ${roughly(remainingMs)}` : null;
 }
 
 function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {

@@ -109,6 +109,7 @@ it.skipIf(obstacle !== null)(
       JSON.parse((await ctl(masters, [...args, '--json'])).stdout);
     const { runs } = await jsonOf('history', 'long');
     expect(runs).toMatchObject([end]);
+    expect((await ctl(masters, ['status', 'long'])).stdout).toMatch(/kept for another [\d.]+s\n/);
     // The lock is left to expire: no master was asked to free it.
     for (const master of masters) expect(await master.get('redlock:long')).not.toBeNull();
     for (const master of masters) await master.command('del', 'redlock:long');
