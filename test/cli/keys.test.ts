@@ -153,7 +153,9 @@ const silence = async (program: Program) => {
 /** Both programs over TLS, to a server that asks for a certificate; then with another value. */
 const overTls = (key: (typeof tlsKeys)[number], other: string) =>
   both(async (program) => {
-    const port = await tlsFront(first().url.replace('unix://', ''), 'TLSv1.3');
+    const port = await tlsFront(first().url.replace('unix://', ''), {
+      requiredVersion: 'TLSv1.3',
+    });
     const values = {
       masters: `rediss://127.0.0.1:${port}`,
       caFile: pemFile('ca.pem'),

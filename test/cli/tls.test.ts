@@ -6,24 +6,25 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
 import { pemFile } from '../servers/pem.ts';
+import { eventually } from '../servers/processes.ts';
 import { tlsFront } from '../servers/tls.ts';
 import { type CliResult, fileWith, type RunOptions, type TestMaster, useMasters } from './rig.ts';
 
-const { masters, run } = useMasters(1);
+const { masters, run, start } = useMasters(1);
 
 interface Scene {
   /** Below `tls:`, one a line. */
   readonly tls?: readonly string[];
   readonly host?: string;
   /** The version of TLS in which the server asks for a client certificate. */
-  readonly asksIn?: 'TLSv1.2' | 'TLSv1.3';
+  readonly requiredVersion?: 'TLSv1.2' | 'TLSv1.3';
   readonly options?: RunOptions;
 }
 
 /** Runs `true`, or other words, on one master behind TLS. */
 async function runOver(scene: Scene, args = ['name', '--', 'true']): Promise<CliResult> {
   const { tls = [`caFile: ${pemFile('ca.pem')}`], host = 'localhost' } = scene;
-  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), scene.asksIn);
+  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), scene);
   const lines = [
     `masters: ["rediss://${host}:${port}"]`,
     ...(tls.length > 0 ? ['tls:', ...tls.map((line) => `  ${line}`)] : []),
@@ -42,12 +43,14 @@ const client = (key: string) => [
 ];
 
 test('a server certificate by caFile and a client certificate are accepted', async () => {
-  const scene = { asksIn: 'TLSv1.2', tls: client('client.key') } as const;
+  const scene = { requiredVersion: 'TLSv1.2', tls: client('client.key') } as const;
   expect(await runOver(scene)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('certificates by variables are used for masters of a list, and checked', async () => {
-  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), 'TLSv1.3');
+  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), {
+    requiredVersion: 'TLSv1.3',
+  });
   const over = (variables: Record<string, string>) =>
     run(['name', '--', 'true'], {
       env: { REDLOCK_MASTERS: `rediss://127.0.0.1:${port}`, ...variables },
@@ -70,10 +73,14 @@ test('certificates by variables are used for masters of a list, and checked', as
 });
 
 test.each<[string, Scene, RegExp]>([
-  ['no client certificate', { asksIn: 'TLSv1.2' }, /TLS is refused: .*\(set tls\.certFile/],
+  [
+    'no client certificate',
+    { requiredVersion: 'TLSv1.2' },
+    /TLS is refused: .*\(set tls\.certFile/,
+  ],
   [
     'no client certificate, which TLS 1.3 reports late',
-    { asksIn: 'TLSv1.3' },
+    { requiredVersion: 'TLSv1.3' },
     /TLS is refused: .*\(set tls\.certFile/,
   ],
 ])('%s: 78 at once, one line', async (_, scene, why) => {
@@ -81,6 +88,20 @@ test.each<[string, Scene, RegExp]>([
   expect([code, stderr]).toEqual([78, expect.stringMatching(why)]);
   expect(stderr).toMatch(/^redlock-run: [^\n]+\n$/);
   expect(elapsedMs).toBeLessThan(generous(10_000));
+});
+
+test('the host is the server name of both connections, by which a router chooses', async () => {
+  const names: (string | false)[] = [];
+  const path = (masters[0]?.url ?? '').replace('unix://', '');
+  const port = await tlsFront(path, { names, isRouter: true });
+  const running = start(['name', '--', 'cat'], {
+    stdin: 'pipe',
+    env: { REDLOCK_MASTERS: `rediss://localhost:${port}`, REDLOCK_CA_FILE: pemFile('ca.pem') },
+  });
+  await eventually('it listens', () => names.length === 2 || running.hasEnded);
+  running.child.stdin?.end();
+  expect(await running.result).toMatchObject({ code: 0, stderr: '' });
+  expect(names).toEqual(['localhost', 'localhost']);
 });
 
 test('no variable of Node turns verification off; the command gets it', async () => {

@@ -18,8 +18,8 @@ import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-mas
 import { createPlainClock } from '../../src/system/clock.ts';
 import { eventually } from '../servers/processes.ts';
 
-/** Anything with the address of a master: a TestMaster, a FaultyProxy, or just the address. */
-type Place = { readonly url: string } | string;
+/** Anything with the URL of a master: a TestMaster, a FaultyProxy, or just the URL or address. */
+type Place = { readonly url: string } | MasterAddress | string;
 
 export const clock = createPlainClock();
 export const lasting = new AbortController().signal;
@@ -67,6 +67,7 @@ export function handleOn(
 }
 
 function addressOf(place: Place): MasterAddress {
+  if (typeof place !== 'string' && !('url' in place)) return place;
   return parseAddress(typeof place === 'string' ? place : place.url);
 }
 

@@ -120,7 +120,9 @@ const withPassword = (master: HostileMaster) => master.url.replace('//', '//:sec
 
 still('while it connects', async (stalled) => {
   const master = await startHostile(granting);
-  const tlsPort = await tlsFront(master.url.replace('unix://', ''), null, stalled.onEnd);
+  const tlsPort = await tlsFront(master.url.replace('unix://', ''), {
+    onEnd: stalled.onEnd,
+  });
   let tlsCount = 0;
   // It has asked for a connection, and cannot have finished its handshake.
   const front = createServer((near) => {

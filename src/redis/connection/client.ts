@@ -4,11 +4,14 @@
 // *Note:* ioredis is given no password and no database, so that the server's answers to them are
 // seen here.
 
+import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import { domainToASCII } from 'node:url';
 import { Redis } from 'ioredis';
 import { sleepAwake } from '../../lock/awake.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
-import type { MasterAddress, PasswordSource } from '../address.ts';
+import type { MasterAddress, PasswordSource, TlsOptions } from '../address.ts';
 import {
   failedBy,
   isAbsent,
@@ -276,13 +279,25 @@ async function logIn(username: string | undefined, password: string, call: Call)
   }
 }
 
-function endpointOptions(address: MasterAddress): object {
-  if (address.path !== undefined) return { path: address.path };
-  return {
-    host: address.host,
-    port: address.port,
-    ...(address.tls ? { tls: { ...address.tls, rejectUnauthorized: true } } : {}),
-  };
+function endpointOptions({ path, host = '', port, tls }: MasterAddress): object {
+  if (path !== undefined) return { path };
+  return { host, port, ...(tls ? { tls: verifiedTls(tls, host) } : {}) };
+}
+
+/**
+ * The certificate is verified for `servername`, or else for the host. A name is sent as well (SNI),
+ * because routers choose a server or its certificate by it; Node sends none by itself. RFC 6066
+ * allows neither an address nor a dot at the end.
+ */
+function verifiedTls({ servername, ...files }: TlsOptions, host: string): object {
+  const expected = servername ?? host;
+  const name = isIP(expected) ? '' : domainToASCII(expected).replace(/\.$/, '');
+  const check = (_: string, certificate: PeerCertificate) =>
+    checkServerIdentity(expected, certificate);
+  // "127.1" is an address too, which only the conversion shows.
+  const identity =
+    name === '' || isIP(name) ? { checkServerIdentity: check } : { servername: name };
+  return { ...files, ...identity, rejectUnauthorized: true };
 }
 
 const unsafeSetting = 'NODE_TLS_REJECT_UNAUTHORIZED';
