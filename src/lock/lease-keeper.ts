@@ -61,6 +61,12 @@ const suspendedMs = 500;
  */
 const listenAfterMs = 250;
 
+/**
+ * The least time between two extensions that operators request: every client can send such a
+ * request, and every master can forge one.
+ */
+const minRequestedGapMs = 1_000;
+
 /** When the work under this lease must be stopped or killed, unless it is extended before. */
 export function deadlineOf(lease: Lease, reserveMs: number): number {
   return lease.validUntil - reserveMs;
@@ -175,6 +181,7 @@ export class LeaseKeeper {
     const subscriptions =
       preemptible === 'replace' ? await redlock.subscribe(resources, holderIdOf(token)) : null;
     let notBefore = Number.NEGATIVE_INFINITY;
+    let requestedNotBefore = Number.NEGATIVE_INFINITY;
     try {
       for (;;) {
         const nextAt = Math.max(this.#lease.startedAt + extendEveryMs, notBefore);
@@ -184,7 +191,11 @@ export class LeaseKeeper {
           await (subscriptions ? subscriptions.pause(pauseMs, over) : clock.sleep(pauseMs, over));
         subscriptions?.forgetWakeUps();
         this.#channel?.renew();
-        if (over.aborted) this.#pausing = new AbortController();
+        if (over.aborted) {
+          await clock.sleep(Math.min(requestedNotBefore, nextAt) - clock.now(), extendingEnded);
+          requestedNotBefore = clock.now() + minRequestedGapMs;
+          this.#pausing = new AbortController();
+        }
         if (extendingEnded.aborted || clock.now() >= deadlineOf(this.#lease, reserveMs)) return;
         const extension = await this.#extend();
         if (extendingEnded.aborted) return;

@@ -214,6 +214,47 @@ it('a waiter that a quorum names is told of', async () => {
   expect(wanted).toEqual(['next']);
 });
 
+/** A channel that is never closed, and how the test sends a request on it. */
+function listened() {
+  const channel = { renew: () => {}, close: () => {} };
+  let request: (kind: 'stop' | 'broken') => void = () => {};
+  const listen: LeaseKeeperParts['listen'] = (_, onRequest) => {
+    request = (kind) => onRequest({ kind, id: 'id', token: 'token', by: person });
+    return channel as unknown as ReturnType<NonNullable<LeaseKeeperParts['listen']>>;
+  };
+  return { listen, request: (kind: 'stop' | 'broken') => request(kind) };
+}
+
+it('extends once more a second at most, however often the lock is called broken', async () => {
+  const { listen, request } = listened();
+  const { clock, log, keeper } = begun({ parts: { listen } });
+  await clock.moveTo(500);
+  while (clock.now() < 4_000) {
+    request('broken');
+    await settled();
+    await clock.moveTo(clock.now() + 10);
+  }
+  keeper.end();
+  expect(log.filter((line) => line.endsWith(' extend'))).toEqual(
+    ['500', '1500', '2500', '3500'].map((at) => `${at} extend`),
+  );
+});
+
+it('a request that comes soon after another is served a second after it', async () => {
+  const { listen, request } = listened();
+  const { clock, log, keeper } = begun({ parts: { listen } });
+  for (const at of [500, 600]) {
+    await clock.moveTo(at);
+    request('broken');
+    await settled();
+  }
+  await clock.moveTo(5_000);
+  keeper.end();
+  expect(log.filter((line) => line.endsWith(' extend'))).toEqual(
+    ['500', '1500', '4500'].map((at) => `${at} extend`),
+  );
+});
+
 it('listens to people after a moment, and extends at once when one broke the lock', async () => {
   const asked: string[] = [];
   let listenedAt = -1;
