@@ -3,6 +3,14 @@
 
 import { expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import {
+  behind,
+  confirmed,
+  flood,
+  grant,
+  messageOn,
+  startHostile,
+} from '../servers/hostile-master.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import {
   countOf,
@@ -169,4 +177,27 @@ test('cut off from a majority: the command ends before the next one begins', asy
   for (const proxy of proxies) await proxy.pass();
   await untilNothingIsLeft(masters);
   for (const proxy of proxies) await proxy.stop();
+});
+
+test('a minority that floods its subscribers does not delay the extensions', async () => {
+  const flooding = await startHostile(
+    behind((args, socket) => {
+      if (args[0] !== 'SUBSCRIBE') return grant();
+      socket.write(confirmed(args), () => flood(socket, messageOn(args[1] ?? '')));
+      return null;
+    }),
+    'tcp', // It takes megabytes before the first is read.
+  );
+  const urls = [flooding, ...masters.slice(1)].map(({ url }) => url);
+  const job = start(['-v', '--ttl', '3s', '-k', '200ms', 'flooded', '--', 'cat'], {
+    stdin: 'pipe',
+    env: { REDLOCK_MASTERS: urls.join(',') },
+  });
+  await job.says('stderr', /(extended[\s\S]*){2}|lost/);
+  // It was cut off, and dialled again for an extension.
+  const subscriptionCount = () => flooding.commands.filter(([word]) => word === 'SUBSCRIBE').length;
+  await eventually('it subscribes again', () => subscriptionCount() >= 2 || job.hasEnded);
+  job.child.stdin?.end();
+  expect(await job.result).toMatchObject({ code: 0 });
+  expect(subscriptionCount()).toBeGreaterThanOrEqual(2);
 });

@@ -1,8 +1,8 @@
 // Servers that speak the Redis protocol and reply as a test wants: like a broken, intercepted or
-// malicious master. They lock nothing, listen on unix sockets, and end with the test file.
+// malicious master. They lock nothing, and end with the test file.
 
 import { randomBytes } from 'node:crypto';
-import { createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { scratchFolder } from './watchdog.ts';
@@ -31,7 +31,10 @@ afterAll(async () => {
 
 let count = 0;
 
-export async function startHostile(reply: Reply): Promise<HostileMaster> {
+export async function startHostile(
+  reply: Reply,
+  transport: 'unix' | 'tcp' = 'unix',
+): Promise<HostileMaster> {
   count += 1;
   const path = join(scratchFolder(), `hostile${count}`);
   const own = new Set<Socket>();
@@ -61,7 +64,10 @@ export async function startHostile(reply: Reply): Promise<HostileMaster> {
     });
   });
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const place = transport === 'unix' ? { path } : { host: '127.0.0.1', port: 0 };
+  await new Promise<void>((resolve) => server.listen(place, resolve));
+  if (transport === 'tcp')
+    master.url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return master;
 }
 
@@ -149,6 +155,23 @@ export function toScripts(
     nth += 1;
     return answer(args, nth, socket);
   });
+}
+
+/** The bytes of a message. */
+export const messageOn = (channel: string, payload = '') =>
+  list(bulk('message'), bulk(channel), bulk(payload));
+/** The bytes that confirm a SUBSCRIBE with these words. */
+export const confirmed = ([, ...channels]: readonly string[]) =>
+  channels.map((channel) => list(bulk('subscribe'), bulk(channel), ':1\r\n')).join('');
+
+/** Sends these bytes again and again, as fast as they are read. */
+export function flood(socket: Socket, bytes: string): void {
+  const batch = Buffer.from(bytes.repeat(Math.ceil(4_194_304 / bytes.length)));
+  const send = () => {
+    while (socket.writable && socket.write(batch));
+  };
+  socket.on('drain', () => setImmediate(send));
+  send();
 }
 
 /** Complete replies, each of them wrong for SUBSCRIBE, and pushes that no client has requested. */

@@ -43,6 +43,11 @@ export class SimStream {
 
   uncork(): void {}
 
+  /** A message comes as a chunk of its own, in a turn of its own. */
+  pause(): void {}
+
+  resume(): void {}
+
   destroy(): void {
     this.#socket.destroy();
   }

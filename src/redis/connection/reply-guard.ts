@@ -4,15 +4,19 @@
 // ioredis read the same bytes differently, one of them would miss a list. For anything else the
 // connection is closed.
 
+import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 import type { Failed } from '../../lock/types.ts';
 import { failed, failedBy, foreignProtocol, replyError } from '../errors.ts';
 
 /** The deepest lists in lists: a script of ours needs five, and ioredis reads them by recursion. */
 const deepest = 16;
-/** The shortest item of a list: an empty line of text. */
-const leastItemBytes = 3;
-/** The most items of a reply, of any length: each takes many times its bytes in memory. */
+/**
+ * A reply may have one item for this many of the bytes that it may have: each takes many times its
+ * bytes in memory, and tens of thousands occupy the event loop for as long as a master may take.
+ */
+const bytesPerItem = 32;
+/** The most items of a reply of any length. */
 const mostItems = 1_000_000;
 /** Of the line of a number or a length. */
 const longestNumber = 24;
@@ -29,6 +33,20 @@ const tooLong = (what: string): Failed =>
   failed('connection', `a reply of more than ${what}`, noMaster);
 /** The most that is kept of an error that came without a request. */
 const mostErrorBytes = 300;
+
+/**
+ * Replaces whatever reads the stream: `read` gets one chunk in each turn of the event loop, 64 KiB
+ * at most. Otherwise a server that sends without end gets 32 of them, and meanwhile no answer of
+ * another master is read.
+ */
+export function readInTurns(stream: Socket, read: (chunk: Buffer) => void): void {
+  stream.removeAllListeners('data');
+  stream.on('data', (chunk: Buffer) => {
+    stream.pause();
+    setImmediate(() => stream.resume());
+    read(chunk);
+  });
+}
 
 export class ReplyGuard {
   readonly #mostBytes: number;
@@ -56,8 +74,7 @@ export class ReplyGuard {
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
   constructor(client: Redis, mostBytes: number, loginReplies: number) {
     this.#mostBytes = mostBytes;
-    // A list is allocated when its length is known: what cannot come is not believed.
-    this.#mostItems = Math.min(mostItems, Math.floor(mostBytes / leastItemBytes));
+    this.#mostItems = Math.min(mostItems, Math.floor(mostBytes / bytesPerItem));
     this.#loginRepliesLeft = loginReplies;
     client.on('connect', () => this.#guard(client));
   }
@@ -87,8 +104,7 @@ export class ReplyGuard {
     // ioredis listens for the first error only; another one would end the program.
     stream.on('error', () => {});
     const readers = stream.listeners('data');
-    stream.removeAllListeners('data');
-    stream.on('data', (chunk: Buffer) => {
+    readInTurns(stream, (chunk) => {
       if (this.#problem) return;
       const bytes = this.#unread.length > 0 ? Buffer.concat([this.#unread, chunk]) : chunk;
       const harmless = bytes.subarray(0, this.#read(bytes));

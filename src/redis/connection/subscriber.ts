@@ -1,20 +1,23 @@
 // The connection on which one server wakes all waiters of this program, beside the one for
 // commands. It is read here and not by ioredis, which ends the program when a server confirms a
 // subscription in another form. When it breaks, waiters poll, and the next attempt of a waiter
-// makes a new one.
+// makes a new one. A server that sends more than it may is cut off until then, too.
 
 import type { Redis } from 'ioredis';
 import type { Clock, Subscription } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { failed, failedBy, isFailed, replyError } from '../errors.ts';
 import { inTime, mostBytes, type OpenedClient, type Origin } from './client.ts';
+import { readInTurns } from './reply-guard.ts';
 import { openMaster } from './sentinels.ts';
+
+type Listener = (message: string) => void;
 
 export class Subscriber {
   readonly #origin: Origin;
   readonly #clock: Clock;
   /** The callbacks for messages, by channel. */
-  readonly #listeners = new Map<string, (message: string) => void>();
+  readonly #listeners = new Map<string, Listener>();
   #connection: Promise<SubscriberConnection | Failed> | null = null;
 
   constructor(origin: Origin, clock: Clock) {
@@ -25,7 +28,7 @@ export class Subscriber {
   /** Resolves when the server has confirmed the subscription to these channels. */
   async subscribe(
     channels: readonly string[],
-    onMessage: (message: string) => void,
+    onMessage: Listener,
   ): Promise<Subscription | Failed> {
     for (const channel of channels) this.#listeners.set(channel, onMessage);
     const close = () => {
@@ -62,8 +65,8 @@ export class Subscriber {
     const forget = () => {
       if (this.#connection === connection) this.#connection = null;
     };
-    const onMessage = (channel: string, message: string) => this.#listeners.get(channel)?.(message);
-    const dialling = SubscriberConnection.dial(this.#origin, this.#clock, onMessage, forget);
+    const listenerOf = (channel: string) => this.#listeners.get(channel);
+    const dialling = SubscriberConnection.dial(this.#origin, this.#clock, listenerOf, forget);
     const connection = dialling.then((dialled) => {
       if (isFailed(dialled)) forget();
       return dialled;
@@ -75,27 +78,40 @@ export class Subscriber {
 /** The most bytes of an incomplete message: a channel has some kilobytes at most. */
 const mostUnread = 65_536;
 
+/**
+ * How much a server may send, in bytes; a message counts as `perMessage` more than it has. A holder
+ * expects a few messages in its life, a waiter a few in a second. A program that waits for many
+ * locks expects more, so each channel that it subscribes to counts as well.
+ */
+const allowance = { perSecond: 65_536, perChannel: 10_240, perMessage: 1_024 };
+
 class SubscriberConnection {
   readonly #client: Redis;
-  readonly #onMessage: (channel: string, message: string) => void;
+  readonly #clock: Clock;
+  readonly #listenerOf: (channel: string) => Listener | undefined;
   readonly #onEnd: () => void;
   /** Called with the confirmation of a channel. */
   readonly #unconfirmed = new Map<string, (problem: Failed | null) => void>();
   /** Each character is a byte. */
   #unread = '';
+  /** What the server may send now, as of `#grantedAt`. */
+  #allowance = allowance.perSecond;
+  #grantedAt: number;
   #ended: Failed | null = null;
 
   private constructor(
     opened: OpenedClient,
-    onMessage: (channel: string, message: string) => void,
+    clock: Clock,
+    listenerOf: (channel: string) => Listener | undefined,
     onEnd: () => void,
   ) {
     this.#client = opened.client;
-    this.#onMessage = onMessage;
+    this.#clock = clock;
+    this.#grantedAt = clock.now();
+    this.#listenerOf = listenerOf;
     this.#onEnd = onEnd;
     const { stream } = opened.client;
-    stream.removeAllListeners('data');
-    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    readInTurns(stream, (chunk) => this.#read(chunk));
     stream.on('close', () => this.#end(opened.whyFailed(new Error('Connection is closed.'))));
   }
 
@@ -103,7 +119,7 @@ class SubscriberConnection {
   static async dial(
     origin: Origin,
     clock: Clock,
-    onMessage: (channel: string, message: string) => void,
+    listenerOf: (channel: string) => Listener | undefined,
     onEnd: () => void,
   ): Promise<SubscriberConnection | Failed> {
     const options = { mostBytes: mostBytes.brief, isRenewing: false, clock };
@@ -118,13 +134,15 @@ class SubscriberConnection {
         ask(() => client.call('ROLE')).catch(() => null),
       );
     }
-    if (client.status === 'ready') return new SubscriberConnection(opened, onMessage, onEnd);
+    if (client.status === 'ready')
+      return new SubscriberConnection(opened, clock, listenerOf, onEnd);
     if (client.status !== 'end') client.disconnect();
     return whyFailed(new Error('Connection is closed.'));
   }
 
   async subscribe(channels: readonly string[]): Promise<Failed | null> {
     if (this.#ended) return this.#ended;
+    this.#allowance += channels.length * allowance.perChannel;
     const confirmed = channels.map(
       (channel) => new Promise<Failed | null>((resolve) => this.#unconfirmed.set(channel, resolve)),
     );
@@ -146,17 +164,35 @@ class SubscriberConnection {
     this.#onEnd();
   }
 
+  /** The server is not waited for: it might go on sending. */
+  #cutOff(problem: Failed): void {
+    this.#end(problem);
+    this.#client.stream.destroy();
+  }
+
+  /** Whether the server may send this message, which is counted. */
+  #isAllowed(byteCount: number): boolean {
+    const { perSecond, perMessage } = allowance;
+    const now = this.#clock.now();
+    const earned = ((now - this.#grantedAt) * perSecond) / 1_000;
+    const most = Math.max(this.#allowance, perSecond);
+    this.#allowance = Math.min(this.#allowance + earned, most) - byteCount - perMessage;
+    this.#grantedAt = now;
+    return this.#allowance >= 0;
+  }
+
   #read(chunk: Buffer): void {
     if (this.#ended) return;
     this.#unread += chunk.toString('latin1');
     for (;;) {
       const message = messageIn(this.#unread);
       if (message === null && this.#unread.length <= mostUnread) return;
-      if (message === null || isFailed(message)) return this.#end(message ?? unexpected);
+      if (message === null || isFailed(message)) return this.#cutOff(message ?? unexpected);
+      if (!this.#isAllowed(message.length)) return this.#cutOff(tooMuch);
       this.#unread = this.#unread.slice(message.length);
       const channel = Buffer.from(message.channel, 'latin1').toString();
       if (message.kind === 'message') {
-        this.#onMessage(channel, Buffer.from(message.payload, 'latin1').toString());
+        this.#listenerOf(channel)?.(Buffer.from(message.payload, 'latin1').toString());
       } else {
         this.#unconfirmed.get(channel)?.(null);
         this.#unconfirmed.delete(channel);
@@ -166,6 +202,7 @@ class SubscriberConnection {
 }
 
 const unexpected = failed('reply', 'unexpected reply to SUBSCRIBE');
+const tooMuch = failed('connection', 'too many messages');
 const kinds = ['subscribe', 'message'] as const;
 const beginningOf = (kind: string) => `*3\r\n$${kind.length}\r\n${kind}\r\n`;
 
