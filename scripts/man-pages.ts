@@ -105,7 +105,8 @@ const search =
 const twins =
   'Each key of redlockrc(5) has a variable: ttl is REDLOCK_TTL, restartGrace is ' +
   'REDLOCK_RESTART_GRACE. REDLOCK_MASTERS is a list of URLs separated by commas; REDLOCK_CONFIG ' +
-  'names the configuration file. COMMAND gets the environment of the caller, and these:';
+  'names the configuration file. A variable that is set and empty counts as unset; only an empty ' +
+  'REDLOCK_PREFIX is a value: no prefix. COMMAND gets the environment of the caller, and these:';
 /** The variables that COMMAND gets. */
 const givenToCommand: readonly (readonly [string, string])[] = [
   ['REDLOCK_NAME', 'the name of the lock; of several the first'],

@@ -18,7 +18,7 @@ import type { DataPath, YamlData } from './yaml.ts';
 export interface SearchPlaces {
   /** The value of --config; null when absent. */
   readonly flag: string | null;
-  /** The value of $REDLOCK_CONFIG; empty counts as absent. */
+  /** The value of $REDLOCK_CONFIG. */
   readonly variable: string | undefined;
   readonly cwd: string;
   /** False: the working directory and its parents are not searched. */
@@ -47,7 +47,7 @@ export interface FoundFile {
  * @throws ConfigError when a named file cannot be read, or a found one cannot be trusted or read
  */
 export function findConfigFile(places: SearchPlaces): FoundFile | null {
-  const named = places.flag ?? (places.variable || null);
+  const named = places.flag ?? places.variable ?? null;
   if (named !== null) return readNamed(places, named);
   const home = absolute(places.home);
   const configHome = absolute(places.configHome);

@@ -169,7 +169,7 @@ async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
 function stagesOf(from: MasterSources): Stage[] {
   const listed = (texts: readonly string[], subject: string) =>
     texts.map((url) => ({ entry: { url }, subject }));
-  const variable = from.variable ? urlsIn(from.variable) : [];
+  const variable = from.variable === undefined ? [] : urlsIn(from.variable);
   return [
     {
       layer: 'flag',

@@ -51,6 +51,8 @@ interface SettingRow {
   readonly default?: string | null;
   /** The default in words, where `default` does not say it; absent with null: none. */
   readonly defaultText?: string;
+  /** Empty text is a value of its own; absent: an empty variable counts as unset. */
+  readonly mayBeEmpty?: true;
   readonly description: string;
   /** Sets the key for one run; a switch sets it to true. */
   readonly option?: Spelling;
@@ -104,7 +106,8 @@ const settingTable = [
     key: 'prefix',
     kind: 'text',
     default: 'redlock:',
-    description: 'what every key on the masters begins with',
+    mayBeEmpty: true,
+    description: "what every key on the masters begins with; '' for the bare NAME",
     option: { long: '--prefix', argument: 'STR' },
   },
   {

@@ -43,7 +43,7 @@ export interface MasterSources {
   readonly options: Layer;
   readonly masterOptions: readonly string[];
   readonly environment: Layer;
-  /** $REDLOCK_MASTERS: URLs separated by commas; empty counts as unset. */
+  /** $REDLOCK_MASTERS: URLs separated by commas. */
   readonly variable: string | undefined;
   /** The environment twins of the keys under `tls`. */
   readonly tlsVariables: Readonly<Partial<Record<TlsKey, Given>>>;
@@ -80,7 +80,7 @@ export class Sources {
   static async read(options: OptionValues, around: ExecutionContext): Promise<Sources> {
     const found = await findConfigFile({
       flag: options.config,
-      variable: around.environment.REDLOCK_CONFIG,
+      variable: variableIn(around.environment, 'REDLOCK_CONFIG'),
       cwd: around.cwd,
       searchesParents: around.searchesParents ?? true,
       home: around.home,
@@ -127,7 +127,7 @@ export class Sources {
       options: this.#optionLayer,
       masterOptions: this.#options.masters,
       environment: this.#variables,
-      variable: environment.REDLOCK_MASTERS,
+      variable: variableIn(environment, 'REDLOCK_MASTERS'),
       tlsVariables: Object.fromEntries(variablesFor(tlsKeys, environment, cwd)),
       file: this.file,
       fileBase: this.file === null ? cwd : dirname(this.file.path),
@@ -170,7 +170,20 @@ export function choose<Value>(
     : { value: read(standard), layer: null, source: 'default', given: null };
 }
 
-/** What the environment gives: the twins of these keys that are set and not empty. */
+const variablesThatMayBeEmpty = keyTable
+  .filter((row) => row.mayBeEmpty)
+  .map(({ key }) => environmentName(key));
+
+/**
+ * The text of a setting's variable. An empty one counts as unset, because CI systems and systemd
+ * leave variables empty that have no value, unless empty text is a value of that setting.
+ */
+function variableIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const text = environment[name];
+  return text === '' && !variablesThatMayBeEmpty.includes(name) ? undefined : text;
+}
+
+/** What the environment gives: the twins of these keys that are set. */
 function variablesFor<Key extends ScalarKey | TlsKey>(
   keys: readonly Key[],
   environment: NodeJS.ProcessEnv,
@@ -179,8 +192,8 @@ function variablesFor<Key extends ScalarKey | TlsKey>(
   const layer = new Map<Key, Given>();
   for (const key of keys) {
     const subject = environmentName(key);
-    const text = environment[subject];
-    if (text && !isFactOfHook(subject, environment))
+    const text = variableIn(environment, subject);
+    if (text !== undefined && !isFactOfHook(subject, environment))
       layer.set(key, {
         text,
         layer: 'environment',

@@ -6,6 +6,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { userName } from '../../src/system/caller.ts';
+import { ctl } from '../ctl/rig.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -107,6 +108,17 @@ test('-n beside the lock of another program: its value is shown, on one line and
   expect(code).toBe(75);
   expect(linesOf(stderr)).toHaveLength(1);
   expect(stderr).toMatch(/held by another program \(value xy{30,60}\.\.\.\)/);
+});
+
+test('an empty REDLOCK_PREFIX is no prefix; other empty variables are unset', async () => {
+  const env = { REDLOCK_PREFIX: '' };
+  await Promise.all(masters.map((master) => master.command('set', 'bare', 'theirs', 'px', 60_000)));
+  expect(await run(['-n', 'bare', '--', 'true'], { env })).toMatchObject({ code: 75 });
+  expect((await ctl(masters, ['status', 'bare'], { env })).code).toBe(75);
+  const unset = { REDLOCK_TTL: '', REDLOCK_NOTE: '', REDLOCK_PASSWORD: '', REDLOCK_SERVERNAME: '' };
+  const shown = await run(['--dry-run', '-v', 'bare', '--', 'true'], { env: { ...unset, ...env } });
+  expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/^key +"bare"/m) });
+  expect(shown.stdout).not.toMatch(/environment REDLOCK_(TTL|NOTE|PASSWORD|SERVERNAME)/);
 });
 
 test('-q prints nothing about a held lock; -E 0 makes it a success', async () => {

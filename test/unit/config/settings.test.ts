@@ -224,13 +224,10 @@ describe.each(scalars)(
       expect(settings.sources[key]).toBe(`environment ${environmentName(key)}`);
     });
 
-    it('counts an empty variable as unset', async () => {
-      const settings = await settle({
-        flags: masters,
-        file,
-        environment: { [environmentName(key)]: '' },
-      });
-      expect(settings[field]).toBe(fromFile);
+    it('takes an empty variable as no prefix, or as unset', async () => {
+      const empty = { [environmentName(key)]: '' };
+      const settings = await settle({ flags: masters, file, environment: empty });
+      expect(settings[field]).toBe(key === 'prefix' ? '' : fromFile);
     });
 
     if (option !== null)
