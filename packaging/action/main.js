@@ -134,7 +134,7 @@ async function command() {
  */
 async function hold() {
   const parent = String(process.ppid || 1);
-  const words = ['hold', name, '--background', '--while-pid', parent, ...shared()];
+  const words = ['hold', name, '--literal', '--background', '--while-pid', parent, ...shared()];
   const { code, output } = await runWithoutCommands(join(folder, 'bin', 'redlockctl'), words);
   const token = output.trim();
   // Before anything else: from now on no step can print it in the clear.

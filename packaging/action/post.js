@@ -9,7 +9,7 @@ const token = process.env.STATE_token;
 if (token) {
   const name = input('name');
   const program = join(required('RUNNER_TEMP'), 'redlock-run', 'bin', 'redlockctl');
-  const words = ['release', name, '--token', token];
+  const words = ['release', name, '--literal', '--token', token];
   const { code } = await runWithoutCommands(program, words, { showsOutput: true });
   if (code === 79) fail(`"${name}": the lock was lost while the job ran`);
   else if (code !== 0) fail(`"${name}": not released: exit code ${code}`);

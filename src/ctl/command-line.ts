@@ -24,7 +24,15 @@ import { mistakeInNames } from '../redis/lock-names.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
-import { allOptions, sharedOptions, type VerbRow, verbNames, verbTable } from './verb-table.ts';
+import { isPattern, literal } from './names.ts';
+import {
+  allOptions,
+  sharedOptions,
+  takesNames,
+  type VerbRow,
+  verbNames,
+  verbTable,
+} from './verb-table.ts';
 
 export interface VerbArguments {
   readonly kind: 'verb';
@@ -80,6 +88,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
   // The word that is being completed may be empty.
   if (rest.includes('') && row.verb !== 'completion')
     throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
+  if (takesNames(row) && !given.has(literal)) refusePatterns(row, rest);
   const isNamed = ['acquire', 'hold', 'freeze'].includes(row.verb);
   const mistake = isNamed ? mistakeInNames(rest) : null;
   if (mistake !== null) throw new UsageError(`${row.verb}: ${mistake}`);
@@ -94,6 +103,18 @@ export function parseArguments(argv: readonly string[]): Arguments {
     textOf: (long) => optionText(given.get(long)),
     textsOf: (long) => [given.get(long) ?? []].flat().filter((text) => typeof text === 'string'),
   };
+}
+
+/**
+ * `freeze 'deploy-*'` would freeze a lock of that name, and bar none of those that match.
+ * @throws UsageError
+ */
+function refusePatterns({ verb }: VerbRow, names: readonly string[]): void {
+  const pattern = names.find(isPattern);
+  if (pattern === undefined) return;
+  const which = quoted(pattern);
+  const advice = `redlockctl list ${which} shows what matches; ${literal} if it is a name`;
+  throw new UsageError(`${verb}: ${which}: a pattern, and ${verb} takes names only (${advice})`);
 }
 
 /** @throws UsageError */

@@ -13,6 +13,7 @@ import { UsageError } from '../text/errors.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
 import { scripts } from './completion-scripts.ts';
 import { MasterQuery, usualLimits } from './master-query.ts';
+import { isPattern, literal } from './names.ts';
 import { readSettings } from './settings.ts';
 import { allOptions, sharedOptions, type VerbOption, verbTable } from './verb-table.ts';
 
@@ -155,8 +156,9 @@ async function namesOf(
   const limits = { ...usualLimits(ms), totalMs: ms, namesMs: ms, nameCount: mostNames };
   const query = await MasterQuery.of(settings, clock, limits);
   const names = await query.names('*');
-  // The shell would insert such a name as an option.
-  return names.filter((name) => !name.startsWith('-'));
+  const mayBePattern = program === 'redlock-run' || given.has(literal);
+  // The shell would insert a name with a dash as an option.
+  return names.filter((name) => !name.startsWith('-') && (mayBePattern || !isPattern(name)));
 }
 
 /** A name with a line break or a control character in it cannot be completed. */

@@ -4,7 +4,7 @@
 import stringWidth from 'string-width';
 import { fittedLines, toned } from '../cli/rows.ts';
 import { exitCode } from '../text/errors.ts';
-import { jsonLine, quoted } from '../text/foreign-text.ts';
+import { jsonLine } from '../text/foreign-text.ts';
 import type { Call } from './call.ts';
 import type { LockState, State } from './lock-state.ts';
 import { lockLines } from './lock-text.ts';
@@ -28,13 +28,10 @@ export async function status({
   clock,
   print,
   printLines,
-  tell,
   columns,
 }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
   const names = args.operands;
-  for (const name of names.filter((one) => /[*?[]/.test(one)))
-    tell(`${quoted(name)} is taken for a name (redlockctl list ${quoted(name)} takes a pattern)`);
   const isJson = args.has('--json');
   const linesOf = (locks: readonly LockState[]) =>
     fittedLines(

@@ -2,6 +2,7 @@
 // from it. Options for masters and configuration are rows of redlock-run's own table.
 
 import { defaultTextOf, type OptionRow, optionTable } from '../config/setting-table.ts';
+import { literal } from './names.ts';
 
 export const verbNames = [
   'status',
@@ -160,7 +161,17 @@ const svg: VerbOption = {
   description: 'write the timeline alone, as a picture',
 };
 
-export const verbTable: readonly VerbRow[] = [
+const literalName: VerbOption = {
+  long: literal,
+  description: 'take NAME as it is, even with *, ? or [ in it',
+};
+
+/** Whether a verb is about locks that are named, and does not take a pattern. */
+export function takesNames({ operands }: Pick<VerbRow, 'operands'>): boolean {
+  return operands.includes('NAME');
+}
+
+const rows: readonly VerbRow[] = [
   {
     verb: 'status',
     operands: 'NAME...',
@@ -339,6 +350,10 @@ export const verbTable: readonly VerbRow[] = [
     options: [],
   },
 ];
+
+export const verbTable: readonly VerbRow[] = rows.map((row) =>
+  takesNames(row) ? { ...row, options: [...row.options, literalName] } : row,
+);
 
 const sharedNames = ['--master', '--config', '--local', '--prefix', '--help', '--version'];
 

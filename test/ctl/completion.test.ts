@@ -132,6 +132,18 @@ test('no name with a leading dash or with control characters is offered', async 
   expect(stdout.trimEnd().split('\n')).toEqual(['a b', 'deploy:eu', 'deploy:us']);
 });
 
+test('a name that a verb takes for a pattern is offered with --literal only', async () => {
+  await takeBy('them', masters, 'deploy*');
+  const offered = async (...typed: string[]) => {
+    const args = ['completion', 'words', '--', ...typed, 'deploy'];
+    return (await ctl(masters, args, { env: unhurried })).stdout.trimEnd().split('\n').sort();
+  };
+  const all = ['deploy*', 'deploy:eu', 'deploy:us'];
+  expect(await offered('redlockctl', 'stop')).toEqual(['deploy:eu', 'deploy:us']);
+  expect(await offered('redlockctl', 'stop', '--literal')).toEqual(all);
+  expect(await offered('redlock-run')).toEqual(all);
+});
+
 test('configuration is read from the home directory, not from the working directory', async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'work-'));
   const [planted, home] = [await startHostile(echo), mkdtempSync(join(scratchFolder(), 'home-'))];

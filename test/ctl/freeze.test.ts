@@ -124,6 +124,19 @@ describe('frozen', () => {
 });
 
 describe('a freeze', () => {
+  test('a pattern is no name: nothing is frozen, unless --literal is given', async () => {
+    const words = ['freeze', 'dep*', '--note', 'x'];
+    const refused = await ctl(masters, words);
+    expect(refused).toMatchObject({ code: 64, stdout: '' });
+    expect(refused.stderr).toMatch(/^redlockctl: freeze: "dep\*": a pattern, .*--literal.*\)\n$/);
+    expect(await valuesOf('{redlock:dep*}:freeze')).toEqual([null, null, null]);
+    expect((await ctl(masters, [...words, '--literal'])).code).toBe(0);
+    expect((await rig.run(['-n', 'deploy', '--', 'true'])).code).toBe(0);
+    expect((await rig.run(['-n', 'dep*', '--', 'true'])).code).toBe(75);
+    const thawed = await ctl(masters, ['thaw', 'dep*', '--literal']);
+    expect(thawed).toMatchObject({ code: 0, stdout: expect.stringMatching(/thawed: "dep\*"/) });
+  });
+
   test('it ends by itself', async () => {
     await freeze('--for', '300ms');
     expect((await rig.run(['-w', '10s', 'deploy', '--', 'echo', 'ran'])).stdout).toBe('ran\n');

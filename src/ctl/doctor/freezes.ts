@@ -11,6 +11,7 @@ import { quoted } from '../../text/foreign-text.ts';
 import { holderLine } from '../../text/lines.ts';
 import { type PastAct, pastActsOf } from '../history/run-history.ts';
 import { allLines, type MasterQuery } from '../master-query.ts';
+import { asArgument } from '../names.ts';
 import { addToHistory } from '../people/person.ts';
 import type { Finding } from './findings.ts';
 
@@ -75,7 +76,7 @@ function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
       fix: fix ?? null,
     }) satisfies Finding;
   if (freeze === undefined) return { finding: finding('ok', 'not frozen any more'), cure: null };
-  const again = `redlockctl thaw ${quoted(name)}, and freeze it again if that is wanted`;
+  const again = `redlockctl thaw ${asArgument(name)}, and freeze it again if that is wanted`;
   if (values.length > 1) {
     const why = 'masters that forgot one freeze have got another';
     return {
@@ -99,7 +100,7 @@ function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
   if (did('thaw')) {
     const why = 'a thaw has reached too few masters';
     return {
-      finding: finding('warning', what, why, `redlockctl thaw ${quoted(name)}`),
+      finding: finding('warning', what, why, `redlockctl thaw ${asArgument(name)}`),
       cure: null,
     };
   }

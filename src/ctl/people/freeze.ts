@@ -17,6 +17,7 @@ import { describeFreeze } from '../holdings.ts';
 import type { LockState } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';
+import { asArgument } from '../names.ts';
 import { freezeLock, thawLock } from './acts.ts';
 import { actLine, addToHistory, personOf } from './person.ts';
 
@@ -116,7 +117,7 @@ export async function thaw(call: Call): Promise<number> {
   const lineFor = (value: string) => actLine('thaw', by, parseValue(value).token);
   const thawed = await thawLock(query, name, lineFor);
   const failed = failedIn(query);
-  const again = `redlockctl thaw ${quoted(name)} again when it answers`;
+  const again = `redlockctl thaw ${asArgument(name)} again when it answers`;
   const rest =
     failed.length > 0
       ? `; a freeze may be left where a master failed: ${whyNot(query)} (${again})`

@@ -8,7 +8,7 @@ import {
   renderHelp as renderCtlHelp,
   renderVerbHelp,
 } from '../../../src/ctl/command-line.ts';
-import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
+import { allOptions, takesNames, verbTable } from '../../../src/ctl/verb-table.ts';
 
 function args(...argv: string[]) {
   const parsed = parseArguments(argv);
@@ -70,6 +70,28 @@ it.each([
   [['wait', 'a', '-w', '--json'], '-w: "--json": is an option'],
 ])('%j is refused: %s', (argv, message) => {
   expect(() => args(...argv)).toThrow(message);
+});
+
+describe.each(verbTable.filter(takesNames))('$verb', ({ verb }) => {
+  it.each(['deploy-*', 'deploy-?', 'deploy-[ab]', '*'])(
+    '%s is no name without --literal',
+    (name) => {
+      expect(() => args(verb, name)).toThrow(
+        `${verb}: "${name}": a pattern, and ${verb} takes names only (redlockctl list "${name}" `,
+      );
+      expect(args('--literal', verb, name).operands).toEqual([name]);
+      expect(args(verb, name, '--literal').operands).toEqual([name]);
+    },
+  );
+});
+
+it('all verbs with NAME take names only; list and top take patterns', () => {
+  const others = verbTable.filter((row) => !takesNames(row)).map(({ verb }) => verb);
+  expect(others).toEqual(['list', 'top', 'metrics', 'doctor', 'acl', 'local', 'completion']);
+  for (const verb of ['list', 'top']) {
+    expect(args(verb, 'deploy-*').operands).toEqual(['deploy-*']);
+    expect(() => args(verb, 'a', '--literal')).toThrow('--literal: not an option of');
+  }
 });
 
 it('a value like an option, with = or after --', () => {
