@@ -1,5 +1,6 @@
 // The end of a run as a line for people: `what: which: why (what to do)`. Pure.
 
+import { parseValue } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { Finished } from '../run/ports.ts';
 import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/run-result.ts';
@@ -8,7 +9,7 @@ import {
   busyAdvice,
   busyLine,
   failuresLine,
-  heldAround,
+  heldAroundLine,
   holderLine,
   longerWait,
   lossReasonLine,
@@ -114,7 +115,7 @@ function notAcquiredLine(
   switch (acquisition.kind) {
     case 'nested': {
       const advice = 'choose another name, or --reentrant to run under its lock';
-      return busyLine(which, heldAround, advice);
+      return heldAroundLine(which, parseValue(acquisition.holder).record?.forPid, advice);
     }
     case 'superseded':
       return supersededLine(which, acquisition.by);

@@ -1,55 +1,33 @@
-// A script that holds a lock by redlockctl hold, and acquires the same name again, waits for
-// itself: the lock is released when the script ends. The wait is not refused, since another process
-// may release the lock; it is told at once.
+// Whether this process is part of a script for which redlockctl hold holds a lock. Where the script
+// asks for the same name again, it would wait for itself: the lock is released when it ends.
 
-import { parseValue } from '../lock/value.ts';
-import type { RunEvent } from '../run/ports.ts';
+import type { HolderRecord } from '../lock/value.ts';
 import { processEntry } from '../run/processes/process-table.ts';
-import { whichOf } from '../text/lines.ts';
-import type { Onlooker } from './onlookers.ts';
 
 /** More than the shells and make programs around any run. */
-const mostAncestors = 64;
+const maxAncestorCount = 64;
 
-export class OwnHold implements Onlooker {
-  readonly #names: readonly string[];
-  readonly #host: string;
-  readonly #warn: (line: string) => void;
-  #isTold = false;
-  /** The last holder; it is told again at each poll. */
-  #holder = '';
-
-  /** `host`: ours. */
-  constructor(names: readonly string[], host: string, warn: (line: string) => void) {
-    this.#names = names;
-    this.#host = host;
-    this.#warn = warn;
-  }
-
-  see(event: RunEvent): void {
-    if (event.kind !== 'waiting' || this.#isTold || event.holder === this.#holder) return;
-    this.#holder = event.holder;
-    const line = lineOf(this.#names, event.holder, this.#host);
-    if (line !== null) this.#warn(line);
-    this.#isTold = line !== null;
-  }
-
-  finished(): void {}
+/**
+ * Whether the holder is a redlockctl hold on this machine for an ancestor of ours. `ourHost`: its
+ * name. *Note:* another machine of the same name may show the same pids, but then its holder would
+ * have to be a process here too.
+ */
+export function isOwnHold(
+  { host, pid, forPid }: Pick<HolderRecord, 'host' | 'pid' | 'forPid'>,
+  ourHost: string,
+): boolean {
+  if (forPid === undefined || host !== ourHost) return false;
+  return processEntry(pid)?.isAlive === true && isAncestor(forPid);
 }
 
-/** The line about a holder (`value`) that keeps the lock for an ancestor of ours; else null. */
-function lineOf(names: readonly string[], value: string, ourHost: string): string | null {
-  const { record } = parseValue(value);
-  if (record?.forPid === undefined || record.host !== ourHost) return null;
-  if (!isAncestor(record.forPid)) return null;
-  const why = `redlockctl hold keeps it for pid ${record.forPid}, of which this is a part`;
-  const advice = 'redlockctl release it, or do not hold it';
-  return `${whichOf(names)}: ${why}: it waits for itself (${advice})`;
-}
-
+/**
+ * Every process descends from process 1. As the script of a container it has the session of what it
+ * starts; init has not.
+ */
 function isAncestor(pid: number): boolean {
+  if (pid === 1) return processEntry(process.pid)?.session === processEntry(1)?.session;
   let at = process.ppid;
-  for (let count = 0; at > 1 && count < mostAncestors; count += 1) {
+  for (let count = 0; at > 1 && count < maxAncestorCount; count += 1) {
     if (at === pid) return true;
     at = processEntry(at)?.parent ?? 0;
   }

@@ -43,6 +43,8 @@ export interface Holder extends ShownRecord {
   readonly kind: string;
   /** What --token takes; null for a key that is no string, or a value too long for a lock. */
   readonly token: string | null;
+  /** The process on its host for which redlockctl hold holds it; null: it holds it for none. */
+  readonly forPid: number | null;
   /** The number of its slot, from 1; null: the lock has no slots. */
   readonly slot: number | null;
   /** The number of masters that show it. */
@@ -241,7 +243,7 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
   const type = view?.snapshot?.type;
   const sharing = view?.holdings.find((holding) => holding.value === value)?.sharing;
   const slot = sharing?.kind === 'slots' ? sharing.slot : null;
-  const noRun = { slot, votes, endedAt: null };
+  const noRun = { forPid: null, slot, votes, endedAt: null };
   if (type !== 'string')
     return { kind: type ?? 'unknown', token: null, ...shownRecord(null), ...noRun };
   const { token: raw, record } = parseValue(value);
@@ -250,7 +252,8 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
   const endings = views.flatMap(({ snapshot }) => snapshot?.endings ?? []);
   const times = endings.flatMap((one) => (one.token === raw ? [one.atMs] : []));
   const endedAt = times.length === 0 ? null : iso(median(times));
-  return { kind: 'redlock-run', token, ...shownRecord(record), slot, votes, endedAt };
+  const forPid = record.forPid ?? null;
+  return { kind: 'redlock-run', token, ...shownRecord(record), forPid, slot, votes, endedAt };
 }
 
 export function shownRecord(record: HolderRecord | null): ShownRecord {

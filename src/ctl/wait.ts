@@ -2,16 +2,16 @@
 // does not take the lock, so another client may have it a moment later.
 
 import { WaitNotice } from '../cli/wait-notice.ts';
-import { gaveUpAfter } from '../lock/wait.ts';
+import { gaveUpAfter, type ShownHolder } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import { heldAroundOf } from '../text/held-locks.ts';
-import { busyLine, heldAround, noQuorumLine, waitedOn } from '../text/lines.ts';
+import { busyLine, heldAroundLine, noQuorumLine, waitedOn } from '../text/lines.ts';
 import type { Call } from './call.ts';
 import type { LockState } from './lock-state.ts';
 import { describe, headlineOf, together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
 import { codeOf } from './status.ts';
+import { heldAround } from './steps/acquisition.ts';
 
 /** The interval of looks. */
 const everyMs = 500;
@@ -34,6 +34,7 @@ export async function waitUntilFree(call: Call): Promise<number> {
     stderr,
     call.environment,
   );
+  const isHeldAround = heldAround(call);
   const beganAt = clock.now();
   let quorumSeenAt = beganAt;
   for (;;) {
@@ -43,7 +44,8 @@ export async function waitUntilFree(call: Call): Promise<number> {
     const isQuorumMissing = code === exitCode.unreachable;
     if (!isQuorumMissing) quorumSeenAt = clock.now();
     const leftMs = (waitMs ?? Number.POSITIVE_INFINITY) - waitedMs;
-    const isOurs = isOfEnclosingRun(lock, call.environment);
+    const holder = shownHolderOf(lock);
+    const isOurs = holder !== null && isHeldAround(holder);
     const isOver =
       aborted.aborted ||
       isOurs ||
@@ -56,7 +58,7 @@ export async function waitUntilFree(call: Call): Promise<number> {
       query.close();
       if (args.has('--json')) print(jsonLine({ waitedMs: Math.round(waitedMs), lock }));
       const gaveUpAfterMs = gaveUpAfter(settings, waitedMs);
-      if (isOurs) tell(busyLine(quoted(name), heldAround, null));
+      if (isOurs) tell(heldAroundLine(quoted(name), lock.holders[0]?.forPid ?? undefined, null));
       else if (code !== exitCode.ok && !aborted.aborted) tell(endLineOf(lock, gaveUpAfterMs));
       return code;
     }
@@ -86,12 +88,13 @@ function whyOf(lock: LockState, nowMs: number): string {
   return `held by ${waitedOn({ host, pid, user, since, label }, nowMs)}`;
 }
 
-/** Then it is never free while this waits. */
-function isOfEnclosingRun({ name, holders }: LockState, environment: NodeJS.ProcessEnv): boolean {
+/** null: nothing holds it. */
+function shownHolderOf({ holders }: LockState): ShownHolder | null {
   const [holder] = holders;
-  if (holder === undefined) return false;
-  const shown = { token: holder.token, isAlone: holders.length === 1 };
-  return heldAroundOf(environment, [name])?.(shown) ?? false;
+  if (holder === undefined) return null;
+  const { token, host, pid, forPid } = holder;
+  const isHold = host !== null && pid !== null && forPid !== null;
+  return { token, record: isHold ? { host, pid, forPid } : null, isAlone: holders.length === 1 };
 }
 
 /** Why it was not free at the end. */

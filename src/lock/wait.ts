@@ -8,7 +8,7 @@ import { parseFreeze } from './freeze.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { Redlock } from './redlock.ts';
 import type { Attempt, Claim, Contention, Lease, MasterFailure } from './types.ts';
-import { isMode, modeOf, parseValue } from './value.ts';
+import { type HolderRecord, isMode, modeOf, parseValue } from './value.ts';
 import type { Subscriptions } from './wait-queue.ts';
 
 export type Acquisition =
@@ -41,8 +41,8 @@ export type Acquisition =
   | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] }
   /** A newer waiter has come, and both are preemptible; `by` is its id. */
   | { readonly kind: 'superseded'; readonly by: string }
-  /** Held by an enclosing run, which waits for this one. Only the caller can know that. */
-  | { readonly kind: 'nested' }
+  /** Held by what this process is part of, which would wait for itself. `holder`: its value. */
+  | { readonly kind: 'nested'; readonly holder: string }
   /** The enclosing run does not hold the lock any more. */
   | { readonly kind: 'enclosing-lost' }
   | { readonly kind: 'aborted' };
@@ -71,15 +71,22 @@ export interface WaitLimits {
   readonly aborted: AbortSignal;
 }
 
-/**
- * Whether a run around this process is the holder that a refusal shows: it waits for this process,
- * which would wait for ever. `token`: of that holder; null: it has none. `isAlone`: there is no
- * other holder.
- */
-export type IsHeldAround = (shown: {
+/** The holder that a refusal shows. */
+export interface ShownHolder {
+  /** null: it has none. */
   readonly token: string | null;
+  /** null: it has none. */
+  readonly record: Pick<HolderRecord, 'host' | 'pid' | 'forPid'> | null;
+  /** There is no other holder. */
   readonly isAlone: boolean;
-}) => boolean;
+}
+
+/**
+ * Whether this process is part of the holder that a refusal shows: of its run, or of the script for
+ * which redlockctl hold holds the lock. The holder waits for this process, so this process would
+ * wait indefinitely.
+ */
+export type IsHeldAround = (shown: ShownHolder) => boolean;
 
 export interface WaitParts {
   readonly redlock: Redlock;
@@ -92,7 +99,7 @@ export interface WaitParts {
   readonly waiterId: string;
   /** The line for the history when a waiter leaves without the lock; null: none. */
   readonly lineOf: (claim: Claim, acquisition: NotAcquired) => string | null;
-  /** null: no run around this process has a name of this lock. */
+  /** null: this process cannot be part of a holder. */
   readonly isHeldAround: IsHeldAround | null;
 }
 
@@ -174,7 +181,8 @@ class Wait {
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
-        if (this.#isNested(attempt)) return this.#leave({ kind: 'nested' });
+        if (attempt.kind === 'busy' && this.#isNested(attempt))
+          return this.#leave({ kind: 'nested', holder: attempt.holder });
         if (this.#isOver(attempt)) return this.#leave(this.#resultOf(attempt));
         const crowded = this.#crowded(attempt);
         if (crowded) return this.#leave(crowded);
@@ -217,9 +225,9 @@ class Wait {
    * By the first refusal that is more than a split vote. Later ones decide only by the token of
    * the holder: of several names it may be shown when another one has become free.
    */
-  #isNested(attempt: Failure): boolean {
+  #isNested(attempt: Extract<Failure, { kind: 'busy' }>): boolean {
     const { isHeldAround } = this.#parts;
-    if (!isHeldAround || attempt.kind !== 'busy') return false;
+    if (!isHeldAround) return false;
     const { holder, holderCount, supersededBy } = attempt;
     const { sharing } = this.#claim;
     // A freeze is shown in the place of the holder, and hides it; '' is the waiters before us.
@@ -233,7 +241,7 @@ class Wait {
     const isForSlot = sharing.kind === 'slots' && holder === modeOf(sharing);
     const isAlone = holderCount === 1 && !isMode(holder);
     if (isForSlot || !(isFirst || isAlone)) return false;
-    return isHeldAround({ token: parseValue(holder).token, isAlone });
+    return isHeldAround({ ...parseValue(holder), isAlone });
   }
 
   #isOver(attempt: Failure): boolean {

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
+import { isOwnHold } from '../cli/own-hold.ts';
 import type { Settings } from '../config/settings.ts';
 import type { IdentifiedServer } from '../lock/acquire.ts';
 import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
@@ -107,6 +108,7 @@ function ownLockOf(
     runId,
     random: Math.random,
     environment: process.env,
+    isOwnHold: (holder) => isOwnHold(holder, self.host),
     newClaim: () => claimFor(settings),
     waiterId: waiterIdFor(settings, runId),
   };

@@ -2,7 +2,6 @@
 // --report.
 
 import { type Onlooker, onlookersOf } from '../cli/onlookers.ts';
-import { OwnHold } from '../cli/own-hold.ts';
 import type { MastersSeen } from '../cli/report.ts';
 import type { Reporter } from '../cli/reporter.ts';
 import type { Settings } from '../config/settings.ts';
@@ -44,11 +43,7 @@ export class JobTelling {
     this.#settings = settings;
     this.#reporter = reporter;
     this.hooks = new Hooks(settings, self);
-    this.#onlookers = [
-      this.hooks,
-      ...onlookersOf(settings, (line) => reporter.detail(line)),
-      new OwnHold(settings.names, self.host, (line) => reporter.warn(line)),
-    ];
+    this.#onlookers = [this.hooks, ...onlookersOf(settings, (line) => reporter.detail(line))];
   }
 
   readonly event = (event: RunEvent): void => {

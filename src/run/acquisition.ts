@@ -84,6 +84,8 @@ export interface RunWaitParts extends Omit<WaitParts, 'lineOf' | 'isHeldAround'>
   readonly runId: string;
   /** Of this process, which names the locks of the runs around it. */
   readonly environment: NodeJS.ProcessEnv;
+  /** Whether redlockctl hold holds it for a script that this process is part of. */
+  readonly isOwnHold: Parameters<typeof heldAroundOf>[2];
 }
 
 /** Waits for a lock of its own, with claims that leave their lines in the history. */
@@ -94,7 +96,7 @@ export function waitForRun(
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { names, retries, giveUpAfterMs, maxWaiters, hasHistory } = settings;
-  const { historyLines, runId, environment } = parts;
+  const { historyLines, runId, environment, isOwnHold } = parts;
   const isSkipping = waitMs === 0 || retries !== null;
   const withLines = {
     ...parts,
@@ -109,7 +111,7 @@ export function waitForRun(
       historyLines.ofWait(claim, acquisition, aborted.reason as StopReason | undefined),
   };
   const waitParts = hasHistory ? withLines : { ...parts, lineOf: () => null };
-  const isHeldAround = heldAroundOf(environment, names);
+  const isHeldAround = heldAroundOf(environment, names, isOwnHold);
   const limits = { waitMs, retries, giveUpAfterMs, maxWaiters, aborted };
   return waitForLock({ ...waitParts, isHeldAround }, limits);
 }

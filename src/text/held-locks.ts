@@ -4,7 +4,7 @@
 // the run that wrote it. Code that relies on it must ask the masters.
 
 import type { EnclosingLease, Lease } from '../lock/types.ts';
-import type { IsHeldAround } from '../lock/wait.ts';
+import type { IsHeldAround, ShownHolder } from '../lock/wait.ts';
 
 /** The names of REDLOCK_HELD, outermost first. */
 function heldNames(environment: NodeJS.ProcessEnv): string[] {
@@ -29,23 +29,25 @@ export function enclosingLeaseOf(
 }
 
 /**
- * Tells whether an enclosing run holds the lock for which an attempt was refused, so that waiting
- * for it would never end; null: no run around this process has one of these names. The names alone
- * prove nothing: a daemon may have inherited the list of a run that is over. So the tokens are
- * compared; but where there are several holders, of which a refusal shows only one, or the list has
- * no tokens, the names must do.
+ * Decides whether this process is part of the holder for which an attempt was refused, so that
+ * waiting for it would never end. `isOwnHold`: whether redlockctl hold holds it for a script around
+ * this process. Of enclosing runs the names alone prove nothing: a daemon may have inherited the
+ * list of a run that is over. So the tokens are compared; but where there are several holders, of
+ * which a refusal shows only one, or the list has no tokens, the names must do.
  */
 export function heldAroundOf(
   environment: NodeJS.ProcessEnv,
   names: readonly string[],
-): IsHeldAround | null {
+  isOwnHold: (holder: NonNullable<ShownHolder['record']>) => boolean,
+): IsHeldAround {
   const leases = listIn(environment.REDLOCK_HELD_LEASES);
   const tokens = heldNames(environment).flatMap((name, index) =>
     names.includes(name) ? [leases[index]?.split(':')[0] ?? ''] : [],
   );
-  if (tokens.length === 0) return null;
-  return ({ token, isAlone }) =>
-    !isAlone || tokens.includes('') || (token !== null && tokens.includes(token));
+  const isEnclosing = ({ token, isAlone }: ShownHolder) =>
+    tokens.length > 0 &&
+    (!isAlone || tokens.includes('') || (token !== null && tokens.includes(token)));
+  return (shown) => isEnclosing(shown) || (shown.record !== null && isOwnHold(shown.record));
 }
 
 /** The two variables for a command under this lease, which is the innermost one. */

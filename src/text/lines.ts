@@ -131,8 +131,23 @@ export function otherSlots(mode: string, slotCount: number | null): string | nul
   return `with --slots ${theirs.slotCount}, ${ours} for all runs`;
 }
 
-/** Why a process that a run has started does not wait for the lock of this run. */
-export const heldAround = 'held by an enclosing run, which cannot end while this one waits';
+/**
+ * The line about a lock for which a process does not wait, because it is part of the holder: of the
+ * process for which redlockctl hold holds it, or else of an enclosing run, with this advice.
+ */
+export function heldAroundLine(
+  which: string,
+  forPid: number | undefined,
+  advice: string | null,
+): string {
+  if (forPid === undefined) {
+    const why = 'held by an enclosing run, which cannot end while this one waits';
+    return busyLine(which, why, advice);
+  }
+  const hold = `held by redlockctl hold for pid ${forPid}`;
+  const why = `${hold}, which started this and would wait for itself`;
+  return busyLine(which, why, 'redlockctl release it first');
+}
 
 /** What ends the wait for this holder's lock. `longer`: how one waits longer. */
 export function busyAdvice(holder: string, slotCount: number | null, longer: string): string {

@@ -13,7 +13,7 @@ export const outcomeTable = {
   'not-executable': 'the command cannot be executed',
   busy: 'held by someone else for all of the wait',
   superseded: 'a newer waiter took its position (`--supersede`)',
-  nested: 'held by an enclosing run, which would wait for itself',
+  nested: 'held by an enclosing run, or by `redlockctl hold` for its own script',
   'no-quorum': 'too few masters answered, or too slowly, to tell whether the lock is held',
   misconfigured: 'the masters themselves say that their list, or the login, is wrong',
   aborted: 'the wait was ended before the lock was acquired',

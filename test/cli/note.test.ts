@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { renderValue } from '../../src/lock/value.ts';
 import { missedFor, runOf, took } from '../ctl/history-rig.ts';
-import { ctl, startCtl } from '../ctl/rig.ts';
+import { ctl, forStranger, startCtl } from '../ctl/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { obedient, takeBy, useMasters } from './rig.ts';
 
@@ -50,7 +50,7 @@ test('acquire and hold take them too; hold leaves them in the history', async ()
   const reason = ['--note', 'release "4.2"', '--label', 'by hand'];
   const options = { env };
   for (const verb of ['acquire', 'hold']) {
-    const background = verb === 'hold' ? ['--background'] : [];
+    const background = verb === 'hold' ? ['--background', ...forStranger()] : [];
     const taken = await ctl(masters, [verb, verb, ...background, ...reason], options);
     expect(taken).toMatchObject({ code: 0, stderr: '' });
     const { stderr } = await run(['-n', verb, '--', 'true']);

@@ -23,9 +23,9 @@ import { pathOf } from '../servers/run-cli.ts';
 import { shellLine } from '../servers/shell.ts';
 import { MARK } from '../servers/survivors.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { ctl, startCtl } from './rig.ts';
+import { ctl, forStranger, startCtl } from './rig.ts';
 
-const { masters, run } = useMasters(3);
+const { masters, run, start } = useMasters(3);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface LockHandle {
@@ -56,7 +56,7 @@ const historyOf = async (name: string) =>
   JSON.parse((await ctl(masters, ['history', name, '--json'])).stdout).runs;
 
 test('prints the token and ends; a daemon extends the lock until it is released', async () => {
-  const handle = await held('job', '--ttl', '4s');
+  const handle = await held('job', '--ttl', '4s', ...forStranger());
   expect(handle).toMatchObject({
     ttlMs: 4_000,
     fence: expect.any(Number),
@@ -111,7 +111,7 @@ test('shared: beside other shared holders, and no run alone; -E is the exit code
 });
 
 test('released while a run waits: handed over, and not lost in the history', async () => {
-  const handle = await held('queue', '--ttl', '5s');
+  const handle = await held('queue', '--ttl', '5s', ...forStranger());
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '1m']);
   await eventually(
     'in the wait queue',
@@ -337,25 +337,46 @@ test('inside a run of redlock-run it ends with the other processes of that run',
   await untilNothingIsLeft(masters);
 });
 
-test('a run below the process that holds its name is told that it waits for itself', async () => {
-  const itself = 'waits for itself';
-  const ours = await held('own', '--while-pid', String(process.pid));
-  const within = await run(['-w', '1s', 'own', '--', 'true']);
-  expect(within.code).toBe(75);
-  expect(within.stderr.split(itself)).toHaveLength(2);
-  expect(within.stderr).toMatch(
-    new RegExp(`warning: "own": redlockctl hold keeps it for pid ${process.pid}, .*release it`),
+test('what asks for a name that is held for its own script is refused at once', async () => {
+  const [job, tool] = [pathOf('redlock-run'), pathOf('redlockctl')].map((path) =>
+    shellLine(interpreter, path),
   );
-  expect((await run(['-q', '-w', '1s', 'own', '--', 'true'])).stderr).toBe('');
-  const step = await startCtl(masters, ['acquire', '-w', '1s', 'own']).result;
-  expect([step.code, step.stderr.split(itself)]).toEqual([
-    75,
-    [expect.anything(), expect.anything()],
-  ]);
-  await release('own', ours);
-  const stranger = spawn('sleep', ['600']);
-  const other = await held('own', '--while-pid', String(stranger.pid));
-  expect((await run(['-w', '1s', 'own', '--', 'true'])).stderr).not.toContain(itself);
-  await release('own', other);
-  stranger.kill('SIGKILL');
+  const scriptWith = async (line: string) => {
+    const hold = `token=$(${tool} hold own --background)`;
+    const script = `${hold}; ${line}; echo $?; ${tool} release own --token "$token"`;
+    return promisify(execFile)('/bin/sh', ['-c', script], {
+      env: { ...process.env, ...environmentFor(masters) },
+      timeout: generous(20_000),
+    });
+  };
+  for (const line of [
+    `${job} own -- echo ran`,
+    `${job} -w 1h other own -- echo ran`,
+    `${tool} acquire own`,
+    `${tool} hold own --background`,
+    `${tool} wait own`,
+  ]) {
+    const { stdout, stderr } = await scriptWith(line);
+    expect([line, stdout]).toEqual([line, '75\nreleased: "own"\n']);
+    expect(stderr).toMatch(/^redlock\S+: busy: .*: held by redlockctl hold for pid \d+, /);
+    expect(stderr).toMatch(/ would wait for itself \(redlockctl release it first\)\n$/);
+  }
+  const skipped = await scriptWith(`${job} -E 0 own -- echo ran`);
+  expect(skipped.stdout).toBe('0\nreleased: "own"\n');
+  await untilNothingIsLeft(masters);
+});
+
+test('what is held for another process of this host is waited for', async () => {
+  const theirs = await held('own', ...forStranger());
+  const waiting = start(['own', '--', 'echo', 'ran']);
+  await waiting.says('stderr', /waiting/);
+  await release('own', theirs);
+  expect(await waiting.result).toMatchObject({ code: 0, stdout: 'ran\n' });
+});
+
+test('so is the lock of a hold that was killed: it expires', async () => {
+  const { pid } = await held('own', '--ttl', '2s', '--while-pid', String(process.pid));
+  process.kill(pid, 'SIGKILL');
+  await eventually('the holder has ended', () => !isAlive(pid));
+  expect(await run(['own', '--', 'echo', 'ran'])).toMatchObject({ code: 0, stdout: 'ran\n' });
 });

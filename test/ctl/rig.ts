@@ -7,10 +7,11 @@
 // process (a signal, a pipe, a working folder, an owner), and where another build is tested, it is
 // started.
 
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { afterEach } from 'vitest';
+import { afterEach, onTestFinished } from 'vitest';
 import { MasterQuery, type QueryLimits, usualLimits } from '../../src/ctl/master-query.ts';
 import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
@@ -134,6 +135,13 @@ class Collector extends Writable {
 
 // A program that ends closes its connections, and some of its verbs rely on that.
 afterEach(closeConnections);
+
+/** Words by which hold holds for a process that is no ancestor of what the tests start. */
+export function forStranger(): string[] {
+  const stranger = spawn('sleep', ['600']);
+  onTestFinished(() => void stranger.kill('SIGKILL'));
+  return ['--while-pid', String(stranger.pid)];
+}
 
 export interface Answer {
   readonly code: number | null;

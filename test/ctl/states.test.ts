@@ -101,6 +101,7 @@ test("another library's string, without an expiry", async () => {
         label: null,
         note: null,
         url: null,
+        forPid: null,
         slot: null,
         votes: 3,
         endedAt: null,

@@ -203,6 +203,7 @@ export class Program {
       newClaim: () => this.#newClaim(),
       waiterId: this.known.waiterId,
       environment: {},
+      isOwnHold: () => false,
     };
     const acquiring: AcquisitionParts = {
       ...parts,

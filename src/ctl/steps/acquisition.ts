@@ -3,11 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { isOwnHold } from '../../cli/own-hold.ts';
 import { conflictOf } from '../../config/sources.ts';
 import { dangerOf, heldTimings } from '../../lock/timings.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
-import type { HolderRecord } from '../../lock/value.ts';
-import type { NotAcquired } from '../../lock/wait.ts';
+import { type HolderRecord, parseValue } from '../../lock/value.ts';
+import type { IsHeldAround, NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
 import { exitCode } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
@@ -16,7 +17,7 @@ import {
   busyAdvice,
   busyLine,
   failuresLine,
-  heldAround,
+  heldAroundLine,
   holderLine,
   longerWait,
   noQuorumLine,
@@ -36,7 +37,7 @@ export function partsOf(
   const newToken = () => randomBytes(20).toString('base64url');
   return {
     clock: call.clock,
-    isHeldAround: heldAroundOf(call.environment, [nameOf(call)]),
+    isHeldAround: heldAround(call),
     random: Math.random,
     newToken,
     holderRecord: () => holderOf(call, label),
@@ -46,6 +47,14 @@ export function partsOf(
       return waiterIdOf({ sharing: sharingOf(call), preemptible: 'never' }, id, whoOf(holder));
     },
   };
+}
+
+/** Whether this process is part of the holder of the lock that the command line names. */
+export function heldAround(
+  call: Pick<Call, 'args' | 'environment' | 'holderRecord'>,
+): IsHeldAround {
+  const { host } = call.holderRecord();
+  return heldAroundOf(call.environment, [nameOf(call)], (holder) => isOwnHold(holder, host));
 }
 
 export function holderOf({ holderRecord, settings }: Call, label: string): HolderRecord {
@@ -104,7 +113,13 @@ export function failed(
       tell(busyLine(quoted(name), blockerOf(acquisition), adviceOn(acquisition, settings)));
       return settings.conflictExitCode;
     case 'nested':
-      tell(busyLine(quoted(name), heldAround, 'choose another name'));
+      tell(
+        heldAroundLine(
+          quoted(name),
+          parseValue(acquisition.holder).record?.forPid,
+          'choose another name',
+        ),
+      );
       return settings.conflictExitCode;
     case 'superseded': // No step asks for that, but masters may say so.
       tell(supersededLine(quoted(name), acquisition.by));

@@ -1,7 +1,6 @@
 // The Redlock of a step, with connections of its own: for a new lock, whose wait is told of and
 // whose lists of masters are compared, or for one that stands.
 
-import { OwnHold } from '../../cli/own-hold.ts';
 import { WaitNotice, waitStateOf } from '../../cli/wait-notice.ts';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
@@ -36,10 +35,6 @@ export async function openRedlock(
   const { host } = holderRecord();
   const watch = new MastersWatch(settings, host, addresses.length, clock);
   const notice = noticeOf(call);
-  const ownHold = new OwnHold([nameOf(call)], host, (line) => {
-    notice.interrupt();
-    tell(`warning: ${line}`);
-  });
   const report = (event: LockEvent) => {
     if (event.kind === 'masters-differ') {
       notice.interrupt();
@@ -48,7 +43,6 @@ export async function openRedlock(
     const isWait = event.kind === 'waiting' || event.kind === 'no-quorum';
     if (isWait && settings.waitMs !== 0) notice.update(waitStateOf(event, null), event.waitedMs);
     if (event.kind === 'acquired') notice.end();
-    ownHold.see(event);
     watch.see(event, report);
   };
   const { masters, ...opened } = openOn(addresses, settings, clock, watch.ownList);

@@ -59,6 +59,7 @@ const holder: Holder = {
   label: 'job',
   note: null,
   url: null,
+  forPid: null,
   slot: null,
   votes: 3,
   endedAt: null,

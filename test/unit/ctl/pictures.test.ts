@@ -49,6 +49,7 @@ const holder: Holder = {
   since: at(0),
   note: null,
   url: null,
+  forPid: null,
   slot: null,
   votes: 3,
   endedAt: null,

@@ -70,7 +70,7 @@ async function waited(
       newClaim: () => ({ ...claim, sharing }),
       waiterId: 'w',
       lineOf: () => null,
-      isHeldAround: heldAroundOf(environment, ['a']),
+      isHeldAround: heldAroundOf(environment, ['a'], ({ forPid }) => forPid === 7),
     },
     { waitMs, giveUpAfterMs, retries, maxWaiters: null, aborted: new AbortController().signal },
   );
@@ -106,11 +106,14 @@ const split = busyBy('T2', false);
 const by = { user: 'u', host: 'h', pid: 1, since: 's', note: 'n' };
 const frozen = busyWith(renderFreeze({ token: 'F', ...by }));
 const shared = busyWith('shared');
+const hold = `T ${JSON.stringify({ ...JSON.parse(record), forPid: 7 })}`;
 
 test.each<[string, NodeJS.ProcessEnv, typeof waiting, Attempt[], string, number]>([
   ['no run around it: it waits', {}, waiting, [busyBy('T1'), free], 'acquired', 2],
   ['another name is', { REDLOCK_HELD: 'b' }, waiting, [busyBy('T1'), free], 'acquired', 2],
   ['held around it', inside, waiting, [busyBy('T1')], 'nested', 1],
+  ['held for its script', {}, waiting, [busyWith(hold)], 'nested', 1],
+  ['held for its script, seen later', {}, waiting, [busyBy('T'), busyWith(hold)], 'nested', 2],
   ['held around it, and no wait', inside, once, [busyBy('T1')], 'nested', 1],
   ['held around it, with retries', inside, counted, [busyBy('T1')], 'nested', 1],
   ['held around it, after an outage', inside, waiting, [noQuorum, busyBy('T1')], 'nested', 2],

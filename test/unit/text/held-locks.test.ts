@@ -26,6 +26,14 @@ test.each<[string, NodeJS.ProcessEnv, string[], string, boolean, boolean]>([
   ['one of several holders', around, ['outer'], `T9 ${record}`, false, true],
   ['a list without tokens', { REDLOCK_HELD: 'outer' }, ['outer'], `T9 ${record}`, true, true],
 ])('%s', (_, environment, names, holder, isAlone, expected) => {
-  const { token } = parseValue(holder);
-  expect(heldAroundOf(environment, names)?.({ token, isAlone }) ?? false).toBe(expected);
+  const isHeldAround = heldAroundOf(environment, names, () => false);
+  expect(isHeldAround({ ...parseValue(holder), isAlone })).toBe(expected);
+});
+
+test.each([
+  ['a hold of this script, with nothing in the environment', `T9 ${record}`, true],
+  ['a holder without a record', 'foreign', false],
+])('%s', (_, holder, expected) => {
+  const isHeldAround = heldAroundOf({}, ['outer'], ({ pid }) => pid === 1);
+  expect(isHeldAround({ ...parseValue(holder), isAlone: true })).toBe(expected);
 });

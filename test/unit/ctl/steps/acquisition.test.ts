@@ -8,7 +8,7 @@ const failures = [{ master: 'redis://a', failed: { cause: 'timeout', message: 'n
 
 test.each([
   [{ kind: 'busy', holder: 'x', freeInMs: 1_000, holderCount: 1 }, 75, /^busy: "a": held by/],
-  [{ kind: 'nested' }, 75, /^busy: "a": .*choose another name/],
+  [{ kind: 'nested', holder: 'T' }, 75, /^busy: "a": .*choose another name/],
   [{ kind: 'superseded', by: 'supersede:x:7@web2/ops/job' }, 75, /^busy: "a": superseded by/],
   [{ kind: 'aborted' }, 75, null],
   [{ kind: 'misconfigured', failures }, 78, /^masters: redis:\/\/a: no answer$/],
