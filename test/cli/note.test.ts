@@ -160,7 +160,8 @@ test('what others write is no command of a CI system', async () => {
   ];
   for (const verb of verbs)
     for (const more of [[], ['--json']]) {
-      const { stdout, stderr } = await ctl(masters, [...verb, ...more]);
+      const literal = verb.includes(name) ? ['--literal'] : [];
+      const { stdout, stderr } = await ctl(masters, [...verb, ...literal, ...more]);
       outputs.push(stdout, stderr);
       if (more.length > 0 && verb[0] === 'status')
         expect(JSON.parse(stdout).locks[0].holders[0]).toMatchObject({ note: command });
