@@ -48,7 +48,7 @@ const slowFiles = filesOf([
   'cli/{sentinel,server-states}',
   'ctl/{freeze,hold,lists,operations,page-outputs,past-check}',
   'library/{examples,hostile,package,peers}',
-  'supervision/{quiet,stopped-guard}',
+  'supervision/quiet',
   'pictures/*', // A story of a quarter of a minute.
 ]);
 
@@ -65,6 +65,23 @@ function workerCount(): number {
 const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: generous(60_000) };
+
+/** Needs no server; its files have few modules. */
+const ofGuard = { isolate: false, exclude: ['test/guard/mutants.test.ts'] };
+const guard = suite('guard', ofGuard);
+/** The same with a guard that ends at every error of memory, and its mutants. */
+const slowOfGuard = [
+  suite('guard-sanitized', {
+    ...ofGuard,
+    include: ['test/guard/**/*.test.ts'],
+    env: { TEST_GUARD: 'sanitized' },
+    testTimeout: generous(60_000),
+  }),
+  suite('guard-mutants', {
+    include: ['test/guard/mutants.test.ts'],
+    testTimeout: generous(60_000),
+  }),
+];
 
 /** Files of a suite share processes, whose start takes more than most files do. */
 const inOneProcess = { isolate: false };
@@ -133,7 +150,7 @@ const nodes = suite('nodes', { ...shared, include: filesOf(byNode) });
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
-      if (/\/(long|interop)\/|sim\.test|guard\/client/.test(moduleId)) return 0;
+      if (/\/(long|interop)\/|sim\.test/.test(moduleId)) return 0;
       return project.config.isolate ? 1 : 2;
     };
     const sorted = await super.sort(files);
@@ -148,8 +165,10 @@ export default defineConfig({
     projects: [
       suite('unit', inOneProcess),
       suite('sim', { ...simulated, exclude: computing }),
+      guard,
       ...suitesOfReal,
       ...(isSlow ? [suite('slow', { ...shared, include: slowFiles })] : []),
+      ...slowOfGuard.filter(({ test }) => process.argv.includes(test.name)),
       ...(process.argv.includes('standalone') ? [standalone] : []),
       ...(process.argv.includes('executable') ? [executable] : []),
       ...(process.argv.includes('mutants')

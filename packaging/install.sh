@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs redlock-run @version@ under $PREFIX (by default /usr/local): bin/redlock-run,
-# bin/redlockctl, man pages and completions. The checksum of each archive is in this script.
+# Installs redlock-run @version@ under $PREFIX (by default /usr/local): redlock-run, redlockctl and
+# redlock-guard in bin/, man pages and completions. The checksum of each archive is in this script.
 #   sh install.sh            installs
 #   sh install.sh remove     removes what it installs
 #   sh install.sh --help     prints this
@@ -26,7 +26,7 @@ END
 }
 
 remove() {
-  for file in bin/redlock-run bin/redlockctl \
+  for file in bin/redlock-run bin/redlockctl bin/redlock-guard \
     share/man/man1/redlock-run.1.gz share/man/man1/redlockctl.1.gz \
     share/man/man5/redlockrc.5.gz \
     share/bash-completion/completions/redlock-run share/bash-completion/completions/redlockctl \
@@ -113,8 +113,9 @@ download() {
 # comes last, so that one that answers to --version has all that belongs to it.
 place() {
   gzip -dc "$work/archive" | tar -xf - -C "$work" || fail "$name.tar.gz: not unpacked in $work"
-  (cd "$work/$name" && find share ! -type d && find bin ! -type d) >"$work/files" ||
+  (cd "$work/$name" && find share bin ! -type d ! -path bin/redlock-run) >"$work/files" ||
     fail "$work: cannot be read"
+  echo bin/redlock-run >>"$work/files"
   while IFS= read -r file; do
     { mkdir -p "$prefix/${file%/*}" && mv -f "$work/$name/$file" "$prefix/$file"; } </dev/null ||
       fail "$prefix/$file: cannot be written: only a part is installed (run it again, or remove)"

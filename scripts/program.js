@@ -4,7 +4,9 @@
 // start` belongs to the command.
 
 import { spawn } from 'node:child_process';
-import { dirname } from 'node:path';
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of the checkout. */
@@ -64,6 +66,32 @@ export function npm() {
   return script?.endsWith('.js')
     ? { program: process.execPath, words: [script] }
     : { program: 'npm', words: [] };
+}
+
+/**
+ * Whether a program can be called by its name.
+ * @param {string} program
+ */
+export function isOnPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * The path of an entry in the user's cache, whose folder is created when it is missing.
+ * @param {string} name
+ */
+export function cachePath(name) {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const folder = join(cache, 'redlock-run');
+  mkdirSync(folder, { recursive: true });
+  return join(folder, name);
 }
 
 /**

@@ -7,11 +7,7 @@
 export const small = {
   'redlock-run': 'src/programs/run-boot.ts',
   ctl: 'src/programs/ctl-boot.ts',
-  guard: 'src/programs/guard-boot.ts',
 };
-
-/** What the guard's small file loads; it shares no file with the others. */
-export const guard = { 'guard-main': 'src/programs/guard.ts' };
 
 /** Programs that share their common code, in files of its own. */
 export const large = {

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { Failure, npm, root, run, say, script } from './program.js';
 import { actionCommit, git, pushFormula, remoteTags } from './release/git.js';
 import { findRelease, makeRelease, missingFiles } from './release/github.js';
+import { guardPackages } from './release/guards.js';
 import { faultsOf, identity, notesOf } from './release/identity.js';
 import { imageName } from './release/image.js';
 import { check, goTool } from './release/tools.js';
@@ -41,7 +42,10 @@ const usage =
 
 /** @type {readonly Step[]} */
 const steps = [
-  { name: 'the npm package', isDone: isOnRegistry, act: publishPackage },
+  npmStep('the packages of the guard', ({ version }) => guardPackages(version)),
+  npmStep('the npm package', ({ version }) => [
+    { name: 'redlock-run', file: `redlock-run-${version}.tgz` },
+  ]),
   { name: 'the image', isDone: isImageThere, act: pushImage },
   {
     name: 'the release',
@@ -61,7 +65,7 @@ const steps = [
 ];
 
 /** The steps of a part, as the arguments of slice(). */
-const parts = /** @type {const} */ ({ npm: [0, 1], others: [1], all: [0] });
+const parts = /** @type {const} */ ({ npm: [0, 2], others: [2], all: [0] });
 
 await script(async () => {
   const { publication, part, isDryRun } = await read();
@@ -152,41 +156,65 @@ function callNpm(...args) {
   return run(program, [...words, ...args, '--loglevel=error'], { notice: `npm ${args[0]} ...` });
 }
 
-/** @param {Publication} publication */
-function tarball({ folder, version }) {
-  return join(folder, `redlock-run-${version}.tgz`);
+/**
+ * @typedef {object} Package
+ * @property {string} name
+ * @property {string} file
+ */
+
+/**
+ * @param {string} name
+ * @param {(publication: Publication) => Package[]} packagesOf
+ * @returns {Step}
+ */
+function npmStep(name, packagesOf) {
+  /** @param {Publication} publication */
+  const missing = async (publication) => {
+    const found = [];
+    for (const one of packagesOf(publication))
+      if (!(await isOnRegistry(publication, one))) found.push(one);
+    return found;
+  };
+  return {
+    name,
+    isDone: async (publication) => (await missing(publication)).length === 0,
+    act: async (publication) => {
+      for (const one of await missing(publication)) await publishPackage(publication, one);
+    },
+  };
 }
 
-/** @param {Publication} publication */
-async function isOnRegistry(publication) {
-  const { code, output } = await callNpm('view', 'redlock-run', 'versions', '--json');
+/** @param {Publication} publication @param {Package} one */
+async function isOnRegistry({ folder, version }, { name, file }) {
+  const tarball = join(folder, file);
+  const { code, output } = await callNpm('view', name, 'versions', '--json');
   if (code !== 0 && output.includes('E404')) {
     throw new Failure(
       69,
-      'publish: npm: redlock-run is not on the registry, so it can have no trusted publisher ' +
-        `(once, by hand: npm publish ${tarball(publication)} --access public; docs/releasing.md)`,
+      `publish: npm: ${name} is not on the registry, so it can have no trusted publisher ` +
+        `(once, by hand: npm publish ${tarball} --access public; docs/releasing.md)`,
     );
   }
   if (code !== 0) throw new Failure(69, `publish: npm view: ${output.trim()}`);
   const versions = JSON.parse(output.slice(output.search(/[["]/)));
-  if (![versions].flat().includes(publication.version)) return false;
-  const name = `redlock-run@${publication.version}`;
-  const { output: found } = await callNpm('view', name, 'dist.integrity');
-  const ours = createHash('sha512')
-    .update(readFileSync(tarball(publication)))
-    .digest('base64');
+  if (![versions].flat().includes(version)) return false;
+  const { output: found } = await callNpm('view', `${name}@${version}`, 'dist.integrity');
+  const ours = createHash('sha512').update(readFileSync(tarball)).digest('base64');
   if (found.trim() !== `sha512-${ours}`)
-    throw new Failure(76, `publish: npm: ${name} is there with other bytes (take a new version)`);
+    throw new Failure(
+      76,
+      `publish: npm: ${name}@${version} is there with other bytes (take a new version)`,
+    );
   return true;
 }
 
-/** @param {Publication} publication */
-async function publishPackage(publication) {
+/** @param {Publication} publication @param {Package} one */
+async function publishPackage({ folder, isNewest }, { file }) {
   // npm makes the provenance itself, where a workflow of GitHub gives it a token for that.
   const provenance = process.env.ACTIONS_ID_TOKEN_REQUEST_URL ? ['--provenance'] : [];
-  const tag = publication.isNewest ? 'latest' : 'older';
+  const tag = isNewest ? 'latest' : 'older';
   const words = ['--access', 'public', '--tag', tag, '--ignore-scripts', ...provenance];
-  const { code, output } = await callNpm('publish', tarball(publication), ...words);
+  const { code, output } = await callNpm('publish', join(folder, file), ...words);
   if (code !== 0) throw new Failure(69, `publish: npm publish: ${output.trim()}`);
 }
 

@@ -15,12 +15,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ensureBuilt } from './built.js';
 import { bundleStandalone, licenceFile, licences } from './bundle.js';
 import { ensureInstalled } from './installed.js';
-import { Failure, npm, root, run, say } from './program.js';
+import { cachePath, Failure, npm, root, run, say } from './program.js';
 
 /** The version of the compiler, which is also the runtime in the executable. */
 export const bunVersion = '1.4.5';
@@ -110,8 +109,7 @@ export function notice(heading, text) {
  * @returns {Promise<string>}
  */
 async function ensureBun(name) {
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'redlock-run');
-  const folder = join(cache, `${basename(name)}${bunVersion}`);
+  const folder = cachePath(`${basename(name)}${bunVersion}`);
   const found = bunIn(folder);
   if (found !== null) return found;
   mkdirSync(folder, { recursive: true });

@@ -4,6 +4,7 @@
 
 import { join } from 'node:path';
 import { executableFile, sharedFolder } from './executables.js';
+import { guardFile } from './guards.js';
 import { systems } from './systems.js';
 import { link, makeFolder, place, setTimes, tar } from './tree.js';
 
@@ -22,6 +23,7 @@ export async function makeArchives({ version, epoch, out, work }) {
     const tree = join(work, 'archives', name);
     const share = join(tree, 'share');
     place(executableFile(work, system), join(tree, 'bin', 'redlock-run'), 0o755);
+    place(guardFile(work, system), join(tree, 'bin', 'redlock-guard'), 0o755);
     link('redlock-run', join(tree, 'bin', 'redlockctl'));
     for (const [from, to] of Object.entries(filesOfShare))
       place(join(shared, from), join(share, to));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { bundleStandalone } from '../bundle.js';
 import { root } from '../program.js';
 import { bunVersion, compileExecutable, notice, standaloneLicences, texts } from '../standalone.js';
+import { guardComponent, guardLicences } from './guards.js';
 import { imageLicences, musl } from './libraries.js';
 import { systems } from './systems.js';
 import { check } from './tools.js';
@@ -42,7 +43,8 @@ export async function compileAll({ work, epoch }) {
   // The same for each processor.
   const { notice: ofMusl } = await musl('amd64');
   const ofImage = texts('GPL-2.0') + notice('musl', readFileSync(ofMusl, 'utf8'));
-  writeText(licencesFile(work), `${standaloneLicences(packages)}${imageLicences}${ofImage}`);
+  const ofPrograms = `${standaloneLicences(packages)}${await guardLicences()}`;
+  writeText(licencesFile(work), `${ofPrograms}${imageLicences}${ofImage}`);
   const components = [
     ...packages.map(({ name, version, license }) => ({ type: 'npm', name, version, license })),
     { type: 'npm', name: 'bun', version: bunVersion, license: 'MIT' },
@@ -50,6 +52,7 @@ export async function compileAll({ work, epoch }) {
     ...Object.entries(inBun).map(([name, license]) => {
       return { type: 'generic', name, version: `in-bun-${bunVersion}`, license };
     }),
+    guardComponent,
   ];
   writeText(componentsFile(work), JSON.stringify(components));
   await makeShared(work, epoch);

@@ -10,6 +10,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../program.js';
 import { executableFile, licencesFile, sharedFolder } from './executables.js';
+import { guardFile } from './guards.js';
 import { projectHome } from './identity.js';
 import { libraryName, musl } from './libraries.js';
 import { processors, systems } from './systems.js';
@@ -116,6 +117,7 @@ async function makeRoot(root, processor, work) {
     if (system === undefined) throw new Error(`no executable for ${processor} on ${libc}`);
     const bin = join(root, libc, 'bin');
     place(executableFile(work, system), join(bin, 'redlock-run'), 0o755);
+    place(guardFile(work, system), join(bin, 'redlock-guard'), 0o755);
     link('redlock-run', join(bin, 'redlockctl'));
   }
   for (const file of cpp) {

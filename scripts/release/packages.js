@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { root } from '../program.js';
 import { executableFile, sharedFolder } from './executables.js';
+import { guardFile } from './guards.js';
 import { identity, projectHome } from './identity.js';
 import { processors, systems } from './systems.js';
 import { check, goTool } from './tools.js';
@@ -54,6 +55,7 @@ export async function makePackages({ version, epoch, out, work, url }) {
       const tree = join(work, 'packages', system.name);
       makeFolder(tree);
       place(executableFile(work, system), join(tree, 'redlock-run'), 0o755);
+      place(guardFile(work, system), join(tree, 'redlock-guard'), 0o755);
       link(sharedFolder(work), join(tree, 'shared'));
       setTimes(tree, epoch);
       const env = {

@@ -2,16 +2,19 @@
 // What a release consists of, in the order in which it is made: later parts use the files of
 // earlier ones.
 
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure, npm, run } from '../program.js';
+import { root } from '../program.js';
 import { archiveName, makeArchives } from './archives.js';
 import { makeDownloads } from './downloads.js';
 import { compileAll, licencesFile } from './executables.js';
+import { guardDependencies, guardPackages, makeGuards, npmPack } from './guards.js';
 import { imageName, makeImage } from './image.js';
 import { makePackages, packageNames } from './packages.js';
 import { makeSbom, sbomName } from './sbom.js';
 import { systems } from './systems.js';
+import { check } from './tools.js';
+import { makeFolder, writeText } from './tree.js';
 
 /**
  * @typedef {object} Release
@@ -37,6 +40,12 @@ export const parts = [
     files: (version) => [`redlock-run-${version}.tgz`],
     needsUrl: false,
     make: pack,
+  },
+  {
+    name: 'guards (zig)',
+    files: (version) => guardPackages(version).map(({ file }) => file),
+    needsUrl: false,
+    make: makeGuards,
   },
   { name: 'executables', files: () => [], needsUrl: false, make: compileAll },
   {
@@ -72,10 +81,19 @@ export const parts = [
   },
 ];
 
-/** @param {Release} release */
-async function pack({ out }) {
-  const { program, words } = npm();
-  const all = [...words, 'pack', '--ignore-scripts', '--pack-destination', out];
-  const { code, output } = await run(program, all, { notice: 'packing ...' });
-  if (code !== 0) throw new Failure(code, `release: npm pack failed:\n${output}`);
+/**
+ * The package of the checkout with the packages of the guard as dependencies. A checkout compiles
+ * its own, and its lock file cannot have what is not published yet.
+ * @param {Release} release
+ */
+async function pack({ version, out, work }) {
+  const folder = join(work, 'npm');
+  makeFolder(folder);
+  await npmPack(root, folder);
+  await check('tar', ['-xzf', join(folder, `redlock-run-${version}.tgz`), '-C', folder]);
+  const file = join(folder, 'package', 'package.json');
+  const manifest = JSON.parse(readFileSync(file, 'utf8'));
+  manifest.optionalDependencies = guardDependencies(version);
+  writeText(file, `${JSON.stringify(manifest, null, 2)}\n`);
+  await npmPack(join(folder, 'package'), out);
 }

@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../program.js';
 import { componentsFile } from './executables.js';
 import { imageComponents } from './libraries.js';
 import { writeText } from './tree.js';
@@ -15,14 +14,9 @@ export const sbomName = (version) => `redlock-run-${version}.cdx.json`;
 
 /** @param {import('./parts.js').Release} release */
 export async function makeSbom({ version, epoch, out, work }) {
-  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   /** @type {{ type: string, name: string, version: string, license: string }[]} */
   const bundled = JSON.parse(readFileSync(componentsFile(work), 'utf8'));
-  const optional = Object.entries(optionalDependencies).map(([name, wanted]) => ({
-    ...component({ type: 'npm', name, version: wanted, license: 'MIT' }),
-    scope: 'optional',
-  }));
-  const components = [...bundled.map(component), ...optional, ...imageComponents.map(component)];
+  const components = [...bundled, ...imageComponents].map(component);
   const self = component({ type: 'npm', name: 'redlock-run', version, license: 'MIT' });
   const bill = {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',

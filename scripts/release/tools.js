@@ -2,10 +2,9 @@
 // The programs that a release needs beside Node and npm. Tools written in Go are compiled once, at
 // an exact version, into the user's cache.
 
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { Failure, run } from '../program.js';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cachePath, Failure, isOnPath, run } from '../program.js';
 
 /** @type {Readonly<Record<string, { path: string, version: string }>>} */
 const goTools = {
@@ -14,6 +13,15 @@ const goTools = {
   crane: { path: 'github.com/google/go-containerregistry/cmd/crane', version: 'v0.22.1' },
 };
 
+/** The C compiler of the guards, from PyPI. */
+export const zigVersion = '0.17.1';
+
+/** The checksums of its wheels, by the machines on which a release is made. */
+const zigWheels = [
+  'ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54',
+  'b7c5f02fccd40f89b999ee16a1f5ddced56e6182370f8affe494bcf8a28cf07e',
+];
+
 /** What is called from the PATH, and what for. */
 const needed = {
   go: 'packages and image: https://go.dev/dl',
@@ -21,7 +29,7 @@ const needed = {
   gzip: 'archives and man pages',
   'apt-get': 'the C library of the image',
   'dpkg-deb': 'the C library of the image',
-  pip: 'the C++ library of the image',
+  pip: 'the C compiler of the guards, and the C++ library of the image',
   unzip: 'the C++ library of the image',
 };
 
@@ -52,13 +60,27 @@ export async function goTool(name) {
   return program;
 }
 
+/** The path of zig. */
+export async function zig() {
+  const folder = cacheFolder(`ziglang${zigVersion}`);
+  const program = join(folder, 'ziglang', 'zig');
+  if (!existsSync(program)) {
+    const hashes = zigWheels.map((sum) => ` --hash=sha256:${sum}`).join('');
+    const list = join(folder, 'requirements.txt');
+    writeFileSync(list, `ziglang==${zigVersion}${hashes}\n`);
+    const quiet = ['--quiet', '--disable-pip-version-check', '--root-user-action=ignore'];
+    const words = ['--require-hashes', '--target', folder, '--requirement', list];
+    await check('pip', ['install', ...quiet, ...words]);
+  }
+  return program;
+}
+
 /**
  * A folder in the user's cache, made when it is missing.
  * @param {string} name
  */
 export function cacheFolder(name) {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const folder = join(cache, 'redlock-run', name);
+  const folder = cachePath(name);
   mkdirSync(folder, { recursive: true });
   return folder;
 }
@@ -74,16 +96,4 @@ export async function check(program, words, options = {}) {
   const { code, output } = await run(program, words, { notice, ...options });
   if (code !== 0) throw new Failure(code, `release: ${program} ${words.join(' ')}:\n${output}`);
   return output;
-}
-
-/** @param {string} program */
-function isOnPath(program) {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

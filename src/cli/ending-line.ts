@@ -63,6 +63,8 @@ export function endingLine(asked: Asked, finished: Finished): string | null {
       const why = `the command ran too long and ${stopWord(result)}${leftLine(result)}`;
       return `max-run: ${which}: ${why} (raise --max-run)`;
     }
+    case 'caller-gone':
+      return `aborted: ${which}: the caller is gone (stderr was hung up); nothing was started`;
     case 'signal':
       return cause.signal === 'SIGHUP'
         ? hangupLine(which, 'the wait', 'run it under setsid')
@@ -72,6 +74,7 @@ export function endingLine(asked: Asked, finished: Finished): string | null {
         const advice = 'run it under setsid, or redlock-run NAME -- nohup COMMAND';
         return hangupLine(which, 'the command', advice);
       }
+      if (childExit?.kind === 'cannot-start') return childExit.why;
       return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable'
         ? commandLine(childExit, command[0] ?? '', names)
         : null;
@@ -156,7 +159,7 @@ export function lossLine({ reason, by }: Extract<StopReason, { kind: 'lost' }>):
 export function reasonLine(reason: RunLossReason): string {
   switch (reason) {
     case 'guard-lost':
-      return 'guard-lost: no guard process was left, and no command runs without one';
+      return 'guard-lost: the guard process died, and no command runs without it';
     case 'masters-replaced':
       return 'masters-replaced: the local masters were removed, and later runs start others';
     default:
@@ -208,6 +211,8 @@ export function exitLine(exit: ChildExit): string {
     case 'unknown-start':
       return 'how it ended is not known';
     case 'never-started':
+    case 'cannot-start':
+    case 'caller-gone':
       return 'never started';
   }
 }

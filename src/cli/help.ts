@@ -3,8 +3,8 @@
 // --timeout) on one line.
 
 import { type OptionRow, optionTable } from '../config/setting-table.ts';
+import { version } from '../system/version.ts';
 import { exitCodesOf } from '../text/errors.ts';
-import { version } from './version.ts';
 
 /** For --help and the man page. */
 export const examples: readonly (readonly [string, string])[] = [

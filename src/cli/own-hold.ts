@@ -2,7 +2,7 @@
 // asks for the same name again, it would wait for itself: the lock is released when it ends.
 
 import type { HolderRecord } from '../lock/value.ts';
-import { processEntry } from '../run/processes/process-table.ts';
+import { processEntry } from '../system/process-table.ts';
 
 /** More than the shells and make programs around any run. */
 const maxAncestorCount = 64;

@@ -25,7 +25,6 @@ const warningKinds: ReadonlyMap<RunEvent['kind'], 'always' | 'verbose'> = new Ma
   ['release-unconfirmed', 'always'],
   ['leftovers', 'always'],
   ['unkillable', 'always'],
-  ['guard-restarted', 'always'],
   ['guard-lost', 'always'],
   ['missing-at-release', 'always'],
   ['masters-differ', 'always'],
@@ -147,15 +146,13 @@ function commandText(which: string, event: CommandEvent): string {
         : `${which}: ${what}; ending them (--keep-background leaves them)`;
     }
     case 'unkillable': {
-      const why = "another user's, or not to be interrupted";
+      const why = "another user's, not to be interrupted, or without a guard";
       const what = `cannot kill ${unkillableLine(event.unkillable)} (${why})`;
       const rest = `the lock is not released and expires within ${roughly(event.remainingMs)}`;
       return `${which}: ${what}; ${rest}`;
     }
-    case 'guard-restarted':
-      return `${which}: ${guardIs[event.how]}; started another one`;
     case 'guard-lost':
-      return `${which}: ${guardIs[event.how]}; ending all that it guarded`;
+      return `${which}: the guard process died; ending all that it guarded`;
     case 'never-started':
       return `lost: ${which}: ${reasonLine(event.reason)}: the command is not started`;
     case 'unknown-start':
@@ -193,7 +190,6 @@ function releaseText(which: string, event: ReleaseEvent): string {
 
 const needed = 'the lock needs only a quorum of the masters';
 const unidentified = 'refuses INFO or ROLE: a replica or a restart could not be seen';
-const guardIs = { died: 'the guard process died', silent: 'the guard process does not answer' };
 
 function causeLine(cause: StopReason): string {
   switch (cause.kind) {

@@ -23,7 +23,7 @@ export interface Processes {
   caller(): OwnerProcess | null;
   isThere(owner: OwnerProcess): boolean;
   /** Why redlock-run cannot keep the processes of a command together here; null: it can. */
-  whyNotKept(): Promise<string | null>;
+  whyUnguarded(): Promise<string | null>;
 }
 
 /** The variable that makes `hold` the daemon: pid and start of the process it holds for. */

@@ -1,7 +1,6 @@
 // Acquires a lock and makes sure that it can be used: the servers are what they have to be, the
-// guard of the work has confirmed the lease, and there is still time. Otherwise the lock is
-// released and, where that may help, acquired again. redlock-run, the library and the simulator run
-// this.
+// caller is ready for the lease, and there is still time. Otherwise the lock is released and, where
+// that may help, acquired again. redlock-run, the library and the simulator run this.
 
 import { deadlineOf } from './lease-keeper.ts';
 import type { Clock, Report } from './ports.ts';

@@ -26,8 +26,7 @@ import { type RunWait, type RunWaitParts, waitForRun } from '../run/acquisition.
 import { HistoryLines } from '../run/history-lines.ts';
 import type { ReportRun, RunEvent, RunParts } from '../run/ports.ts';
 import { userName } from '../system/caller.ts';
-import { createSystemClock } from '../system/clock.ts';
-import { loadClockSources } from './clock-sources.ts';
+import { createSystemClock, maxTimerMs, systemSources } from '../system/clock.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
@@ -74,7 +73,7 @@ export function lockOf(
   tell: ReportRun,
 ): JobLock {
   const noteJump = (ms: number) => tell({ kind: 'clock-jumped', ms });
-  const clock = createSystemClock(noteJump, loadClockSources());
+  const clock = createSystemClock(noteJump, systemSources, maxTimerMs.guarded);
   return settings.enclosing === null
     ? ownLockOf(settings, addresses, clock, tell)
     : enclosingLockOf(settings, settings.enclosing, addresses, clock, tell);

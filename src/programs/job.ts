@@ -1,4 +1,4 @@
-// One job from settings to exit status: connects its parts. What is decided about it stands in
+// One job from settings to exit status: connects its parts. What is decided about it is in
 // src/run/.
 
 import type { Reporter } from '../cli/reporter.ts';
@@ -7,71 +7,76 @@ import { guardSlackMsOf } from '../lock/timings.ts';
 import type { Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
 import { type AcquisitionParts, acquireForRun } from '../run/acquisition.ts';
+import { watchCaller } from '../run/caller-watch.ts';
 import { childEnvironment } from '../run/environment.ts';
-import { GuardClient } from '../run/guard/client.ts';
-import type { GuardSupply } from '../run/guard/guard-process.ts';
-import { findIsolation, type Isolation } from '../run/isolation.ts';
+import type { GuardedCommand } from '../run/guard-client.ts';
+import { checkIsolation, guardFile } from '../run/guard-program.ts';
+import type { GuardPlan } from '../run/guard-start.ts';
 import type { ExitStatus } from '../run/outcome.ts';
-import { endedBefore, whyCannotStart } from '../run/preconditions.ts';
-import { libcForTree } from '../run/processes/kept-tree.ts';
-import type { Libc } from '../run/processes/libc.ts';
+import { type RunEvent, timeLeftOf } from '../run/ports.ts';
+import { checkProcessTable, endedBefore, whyCannotStart } from '../run/preconditions.ts';
 import { Run } from '../run/run.ts';
 import { hasTerminal, subscribe } from '../run/terminal.ts';
-import { readingsNow } from '../system/clock.ts';
+import { cpuQuota } from '../system/cpu-quota.ts';
 import { processUserOf } from '../system/process-user.ts';
-import { type JobLock, type JobMasters, lockOf, mastersOf } from './job-parts.ts';
+import { renderDuration } from '../text/time.ts';
+import { type JobMasters, lockOf, mastersOf } from './job-parts.ts';
 import { type JobEnd, JobTelling } from './job-telling.ts';
 
+/** With less of a processor than this, a short ttl leaves no time to end many processes. */
+const minCores = 0.5;
+const minTtlMs = 10_000;
+
+/** `folder`: that of the program. */
 export async function runJob(
   settings: Settings,
   reporter: Reporter,
-  guards: GuardSupply,
+  folder: string,
 ): Promise<ExitStatus> {
   const telling = new JobTelling(settings, reporter);
-  return telling.end(await endOf(settings, guards, telling));
+  const cores = cpuQuota()?.cores ?? Number.POSITIVE_INFINITY;
+  if (cores < minCores && settings.ttlMs < minTtlMs) {
+    const why = `its control group has ${cores} processors, and ending processes takes time`;
+    reporter.warn(`ttl: ${renderDuration(settings.ttlMs)}: ${why} (use --ttl 10s or more)`);
+  }
+  return telling.end(await endOf(settings, guardFile(folder), telling));
 }
 
 /** No master is started or asked for a command that cannot be guarded, isolated or executed. */
-async function endOf(
-  settings: Settings,
-  guards: GuardSupply,
-  telling: JobTelling,
-): Promise<JobEnd> {
-  const isolation = settings.isIsolated ? findIsolation() : null;
-  const machine = { guards, isolation, libc: libcForTree() };
+async function endOf(settings: Settings, guard: string, telling: JobTelling): Promise<JobEnd> {
+  checkProcessTable();
+  if (settings.isIsolated) checkIsolation(guard);
   const cannotStart = whyCannotStart(settings.command[0] ?? '', process.env.PATH);
-  if (cannotStart === null) return play(settings, machine, await mastersOf(settings), telling);
+  if (cannotStart === null) return play(settings, guard, await mastersOf(settings), telling);
   return { finished: endedBefore(cannotStart), slot: null, servers: settings.masters };
-}
-
-/** What this machine has for a command. */
-interface JobMachine {
-  readonly guards: GuardSupply;
-  readonly isolation: Isolation | null;
-  readonly libc: Libc;
 }
 
 async function play(
   settings: Settings,
-  machine: JobMachine,
+  guard: string,
   { addresses, whyMastersReplaced }: JobMasters,
   { event: tell, hooks }: JobTelling,
 ): Promise<JobEnd> {
-  const lock = lockOf(settings, addresses, tell);
-  const { clock, report, servers } = lock;
-  const { isolation } = machine;
-  const isForeground = settings.foreground ?? hasTerminal();
+  // Apart from what redlockctl loads: loading execa hides the caller's streams from all others.
+  const client = await import('../run/guard-client.ts');
   let slot: number | null = null;
+  let guarded = null as GuardedCommand | null;
+  let stopWatching: (() => void) | null = null;
+  const lock = lockOf(settings, addresses, (event: RunEvent) => {
+    if (event.kind === 'waiting')
+      stopWatching ??= watchCaller(guard, () => run.post({ kind: 'caller-gone' }));
+    tell(event);
+  });
+  const { clock, report, servers } = lock;
+  const isForeground = settings.foreground ?? hasTerminal();
   const environmentOf = (lease: Lease) =>
     childEnvironment(process.env, lease, slotOf(lease.claim, settings.slotCount));
-  const guard = guardFor(settings, machine, lock, () => run);
   const parts = { clock, random: Math.random, report };
   const acquiring: AcquisitionParts = {
     ...parts,
     servers: lock.toIdentify,
     wait: lock.wait,
     release: (claim) => lock.held.release(claim, 0, null),
-    confirm: (timeLeft) => guard.confirm(timeLeft),
     whyMastersReplaced,
   };
   const run: Run = new Run(settings, {
@@ -79,7 +84,6 @@ async function play(
     redlock: lock.held,
     listen: lock.listen,
     lineOf: lock.lineOf,
-    guard: { setDeadlines: (left) => guard.setDeadlines(left), done: () => void guard.done() },
     acquire: async (aborted) => {
       const acquisition = await acquireForRun(settings, acquiring, aborted);
       if (acquisition.kind === 'acquired') hooks.acquired(environmentOf(acquisition.lease));
@@ -87,14 +91,16 @@ async function play(
     },
     startChild: (lease) => {
       slot = slotOf(lease.claim, settings.slotCount);
-      const command = [...(isolation ?? []), ...settings.command];
-      const hasNamespace = isolation !== null;
-      return guard.start({
-        command,
-        environment: environmentOf(lease),
-        isForeground,
-        hasNamespace,
+      const start = { file: guard, environment: environmentOf(lease), isForeground };
+      const plan = planOf(settings, { ...start, needsCaller: stopWatching !== null });
+      guarded = new client.GuardedCommand(plan, timeLeftOf(lease, settings, clock), {
+        onStopping: () => run.stoppedByGuard(),
+        onLost: () => {
+          report({ kind: 'guard-lost' });
+          run.post({ kind: 'lost', reason: 'guard-lost' });
+        },
       });
+      return guarded;
     },
     areMastersReplaced: () => whyMastersReplaced() !== null,
     onLost: (lease, finished) => hooks.lost(environmentOf(lease), finished),
@@ -105,34 +111,22 @@ async function play(
   try {
     const finished = await run.start();
     await hooks.ended();
+    // An enclosing run would take guards that are about to end for leftovers.
+    if (finished.result.unkillable.length === 0) await guarded?.gone;
     return { finished, slot, servers };
   } finally {
-    await guard.done();
+    (stopWatching as (() => void) | null)?.();
     await lock.close();
     leaveProcess();
   }
 }
 
-function guardFor(
-  { stopSignal, graceMs, marginMs }: Settings,
-  { guards, libc }: JobMachine,
-  { clock, report }: JobLock,
-  run: () => Run,
-): GuardClient {
-  return new GuardClient({
-    supply: guards,
-    config: { stopSignal, graceMs, slackMs: guardSlackMsOf(marginMs) },
-    marginMs,
-    libc,
-    clock,
-    readingsNow,
-    onRestart: (how) => report({ kind: 'guard-restarted', how }),
-    onStopping: () => run().stoppedByGuard(),
-    onLost: (how) => {
-      report({ kind: 'guard-lost', how });
-      run().post({ kind: 'lost', reason: 'guard-lost' });
-    },
-  });
+function planOf(
+  { command, isIsolated, stopSignal, graceMs, marginMs }: Settings,
+  start: Pick<GuardPlan, 'file' | 'environment' | 'isForeground' | 'needsCaller'>,
+): GuardPlan {
+  const slackMs = guardSlackMsOf(marginMs);
+  return { ...start, command, isIsolated, stopSignal, graceMs, slackMs, quota: cpuQuota() };
 }
 
 /** Signals and bugs of this process reach the run. Returns the function that ends this. */

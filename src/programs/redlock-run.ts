@@ -14,7 +14,6 @@ import { resolveSettings, type Settings } from '../config/settings.ts';
 import { executionContext } from '../config/sources.ts';
 import { warningLine } from '../config/warning.ts';
 import { LocalError } from '../local/error.ts';
-import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { areTooFew, checkDescriptors, RunError, tooFew } from '../run/preconditions.ts';
 import { leaveTerminal, raiseAgain } from '../run/terminal.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
@@ -24,10 +23,10 @@ import { OutputError } from '../text/errors.ts';
 const fewestMasters = 3;
 
 /**
- * `argv`: the arguments after the program's name. Resolves with the exit code, unless a signal that
- * ended the run has been raised again. Never rejects.
+ * `argv`: the arguments after the program's name; `folder`: that of the program. Resolves with the
+ * exit code, unless a signal that ended the run has been raised again. Never rejects.
  */
-export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
+export async function main(argv: readonly string[], folder: string): Promise<number> {
   let args: Arguments | null = null;
   let settings: Settings | null = null;
   try {
@@ -44,7 +43,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     const reporter = new Reporter(settings, stderr.output, isJournal(env), env);
     for (const warning of settings.warnings) reporter.warn(warning);
     for (const warning of settings.minorWarnings) reporter.minorWarning(warningLine(warning));
-    const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);
+    const { code, signal } = await runJob(settings, reporter, folder).finally(stderr.flush);
     leaveTerminal();
     if (signal !== null) await raiseAgain(signal);
     return code;

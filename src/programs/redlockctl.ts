@@ -21,13 +21,11 @@ import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/error.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { HolderRecord } from '../lock/value.ts';
-import type { GuardProgram } from '../run/guard/guard-process.ts';
-import { callerOf, isThere, ownerOf } from '../run/processes/owner.ts';
 import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
-import { createPlainClock, createSystemClock } from '../system/clock.ts';
+import { createPlainClock, createSystemClock, maxTimerMs, systemSources } from '../system/clock.ts';
+import { callerOf, isThere, ownerOf } from '../system/owner.ts';
 import { printableLines } from '../text/foreign-text.ts';
-import { loadClockSources } from './clock-sources.ts';
 
 type Verb = (call: Call) => Promise<number>;
 
@@ -53,11 +51,11 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   local: async () => (await import('../ctl/local.ts')).local,
 };
 
-/** How this program and a guard are started; the standalone executable passes its own. */
+/** How this program is started, and its folder; the executable passes its own. */
 const ourselves = {
   file: process.execPath,
   args: process.argv.slice(1, 2),
-  guardArgs: [path.join(path.dirname(fileURLToPath(import.meta.url)), 'guard.js')],
+  folder: path.dirname(fileURLToPath(import.meta.url)),
 };
 
 /** What a call has around it: the streams, the environment and the signals of a process. */
@@ -67,7 +65,7 @@ export interface ProcessContext {
   readonly stderr: Call['stderr'] & Told['stderr'];
   readonly environment: NodeJS.ProcessEnv;
   readonly interrupted: Call['interrupted'];
-  /** For a verb that stays for hours: it sleeps by the kernel's alarm, where there is one. */
+  /** For a verb that stays for hours. */
   readonly clockToStay: () => Clock;
   /** What an error of stdout ends. */
   readonly endBy: (error: Error) => void;
@@ -78,7 +76,7 @@ export async function main(argv: readonly string[], program = ourselves): Promis
   const { stdin, stdout, stderr, env: environment } = process;
   const endBy = (error: Error) => process.exit(reportOutputFailure('redlockctl', error));
   stdout.on('error', endBy);
-  const clockToStay = () => createSystemClock(() => {}, loadClockSources());
+  const clockToStay = () => createSystemClock(() => {}, systemSources, maxTimerMs.staying);
   const around = { stdin, stdout, stderr, environment, interrupted, clockToStay, endBy };
   return exitCodeAfter(await answer(argv, program, around));
 }
@@ -120,9 +118,8 @@ async function perform(
     return 0;
   }
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
-  const guard = { file: program.file, args: program.guardArgs };
   const settings = await readSettings(args.options, context).catch(async (error) => {
-    if (args.row.verb === 'doctor') await tellOfGuard(guard, tell);
+    if (args.row.verb === 'doctor') await tellOfGuard(program.folder, tell);
     throw error;
   });
   // The daemon of hold has the settings of the program that has started it, which tells them.
@@ -134,7 +131,7 @@ async function perform(
     settings,
     clock,
     program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
-    ...processParts(guard, around),
+    ...processParts(program.folder, around),
     ...(await printersOn(output, around)),
     tell,
   });
@@ -148,7 +145,7 @@ function textOf(args: Exclude<Arguments, { kind: 'verb' }>, columns: number): st
 
 /** What a verb is given of this process and its terminal. */
 function processParts(
-  guard: GuardProgram,
+  folder: string,
   { stdin, stdout, stderr, environment, interrupted }: ProcessContext,
 ) {
   return {
@@ -158,7 +155,7 @@ function processParts(
       ownerOf,
       caller: () => callerOf(process.ppid),
       isThere,
-      whyNotKept: () => whyNotKept(guard),
+      whyUnguarded: () => whyUnguarded(folder),
     },
     interrupted,
     stderr,
@@ -189,17 +186,14 @@ async function printersOn(
 }
 
 /** Why a run could not guard its command here, found out by starting a guard; null: it could. */
-async function whyNotKept(guard: GuardProgram): Promise<string | null> {
-  const { findLibc } = await import('../run/processes/kept-tree.ts');
-  const { whyNoGuard } = await import('../run/guard/trial.ts');
-  const found = findLibc();
-  return 'libc' in found ? whyNoGuard(guard) : found.obstacle;
+async function whyUnguarded(folder: string): Promise<string | null> {
+  return (await import('../run/guard-program.ts')).whyUnguarded(folder);
 }
 
 /** So that doctor says whether an installation is complete before there are any masters. */
-async function tellOfGuard(guard: GuardProgram, tell: Call['tell']): Promise<void> {
+async function tellOfGuard(folder: string, tell: Call['tell']): Promise<void> {
   const findings = await import('../ctl/doctor/set-findings.ts');
-  const { message } = findings.guard(await whyNotKept(guard));
+  const { message } = findings.guard(await whyUnguarded(folder));
   tell(`guard: ${message}`);
 }
 

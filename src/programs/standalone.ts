@@ -1,31 +1,24 @@
-// The entry of the executable for hosts without Node: all programs in one file, which acts by the
-// name in argv[0]. The guard is one of them: redlock-run starts its own file under that name.
+// The entry of the executable for hosts without Node: both programs in one file, which acts by the
+// name in argv[0]. The guard is a file beside it.
 
 import './no-inspector.ts';
 
 import path from 'node:path';
-import { startEarly } from '../run/guard/guard-process.ts';
-import { guardName } from '../run/guard/protocol.ts';
-import { main } from './redlock-run.ts';
 
-/** The programs by the name in argv[0]; under any other name the file is redlock-run. */
-const programs: Readonly<Record<string, () => Promise<unknown>>> = {
-  [guardName]: () => import('./guard.ts'),
-  redlockctl,
-};
+const folder = path.dirname(process.execPath);
+const argv = process.argv.slice(2);
 
-(programs[path.basename(process.argv0)] ?? redlockRun)();
+/** Under any other name the file is redlock-run. */
+const isCtl = path.basename(process.argv0) === 'redlockctl';
 
-async function redlockRun(): Promise<void> {
-  const argv = process.argv.slice(2);
-  const guards = startEarly({ file: process.execPath, args: [] }, argv);
-  const code = await main(argv, guards);
-  guards.spare?.kill();
-  process.exit(code);
+(isCtl ? redlockctl() : redlockRun()).then((code) => process.exit(code));
+
+async function redlockRun(): Promise<number> {
+  const { main } = await import('./redlock-run.ts');
+  return main(argv, folder);
 }
 
-async function redlockctl(): Promise<void> {
+async function redlockctl(): Promise<number> {
   const { main } = await import('./redlockctl.ts');
-  const program = { file: process.execPath, args: [], guardArgs: [] };
-  process.exit(await main(process.argv.slice(2), program));
+  return main(argv, { file: process.execPath, args: [], folder });
 }

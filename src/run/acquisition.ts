@@ -1,5 +1,5 @@
-// How a run gets its lock: after its jitter, it waits until it has the lock and a guard has
-// confirmed the deadlines; and what its attempts leave in the history. The simulator runs this too.
+// How a run gets its lock: after its jitter, it waits until it has the lock; and what its attempts
+// leave in the history. The simulator runs this too.
 
 import { acquire, type IdentifiedServer } from '../lock/acquire.ts';
 import type { Clock, Random } from '../lock/ports.ts';
@@ -14,11 +14,13 @@ import {
 } from '../lock/wait.ts';
 import { heldAroundOf } from '../text/held-locks.ts';
 import type { HistoryLines } from './history-lines.ts';
-import { type ReportRun, type Reserves, type TimeLeft, timeLeftOf } from './ports.ts';
+import type { ReportRun } from './ports.ts';
 import { RunError } from './preconditions.ts';
 import type { StopReason } from './run-result.ts';
 
-export interface AcquisitionSettings extends Reserves {
+export interface AcquisitionSettings {
+  /** How long before the end of validity the command has to begin to stop. */
+  readonly reserveMs: number;
   readonly jitterMs: number;
   /** null: for ever. */
   readonly waitMs: number | null;
@@ -34,8 +36,6 @@ export interface AcquisitionParts {
   readonly servers: readonly IdentifiedServer[];
   readonly wait: RunWait;
   readonly release: (claim: Claim) => Promise<unknown>;
-  /** Resolves with null when a guard has confirmed these deadlines, or with why none can. */
-  readonly confirm: (timeLeft: TimeLeft) => Promise<string | null>;
   /** Why later runs would not find these masters but others; null: they would. */
   readonly whyMastersReplaced: () => string | null;
 }
@@ -50,7 +50,7 @@ export async function acquireForRun(
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { jitterMs, waitMs, reserveMs } = settings;
-  const { clock, random, report, servers, release, confirm, whyMastersReplaced } = parts;
+  const { clock, random, report, servers, release, whyMastersReplaced } = parts;
   if (jitterMs > 0) await clock.sleep(random() * jitterMs, aborted);
   const acquisition = await acquire(
     {
@@ -59,9 +59,7 @@ export async function acquireForRun(
       servers,
       release,
       wait: (leftMs) => parts.wait(leftMs, aborted),
-      ready: async (lease) => {
-        const why = await confirm(timeLeftOf(lease, settings, clock));
-        if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
+      ready: async () => {
         const mastersReplaced = whyMastersReplaced();
         return mastersReplaced && `${mastersReplaced} (try again)`;
       },

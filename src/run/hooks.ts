@@ -4,14 +4,14 @@
 // its process group. What it prints goes to stderr or nowhere, because only the command may write
 // to stdout.
 
+import { spawn } from 'node:child_process';
 import type { HolderRecord } from '../lock/value.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import { holderText, personLine } from '../text/lines.ts';
 import { waitingEnvironment } from './environment.ts';
-import { folder, prepareOnLost, runOnLost } from './on-lost.ts';
+import { folder, runOnLost } from './on-lost.ts';
 import { factsOf, type RunFacts } from './outcome.ts';
 import type { Finished, RunEvent } from './ports.ts';
-import { startOwn } from './processes/own-children.ts';
 
 export type Moment = 'waiting' | 'acquired' | 'busy' | 'lost' | 'released';
 
@@ -45,7 +45,6 @@ export class Hooks {
   constructor(settings: HookSettings, self: Omit<HolderRecord, 'since'>) {
     this.#settings = settings;
     this.#self = `${self.user}@${self.host}, pid ${self.pid}, ${self.label}`;
-    if (settings.onLost !== null) prepareOnLost();
   }
 
   see(event: RunEvent): void {
@@ -115,7 +114,7 @@ export class Hooks {
     this.#notified.add(moment);
     const output = verbosity === 'verbose' ? 2 : 'ignore';
     try {
-      const hook = startOwn('/bin/sh', ['-c', bounded, 'sh', notify], {
+      const hook = spawn('/bin/sh', ['-c', bounded, 'sh', notify], {
         stdio: ['ignore', output, output],
         cwd: folder(),
         detached: true,

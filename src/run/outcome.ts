@@ -24,15 +24,14 @@ export function exitStatusOf(
 ): ExitStatus {
   switch (cause.kind) {
     case 'lost':
-      // There was no guard, and the command was never started.
-      if (cause.reason === 'guard-lost' && childExit?.kind === 'never-started')
-        return exit(exitCode.unreachable);
       return exit(exitCode.lost);
     case 'replaced':
     case 'stopped':
       return exit(exitCode.lost);
     case 'max-run':
       return exit(exitCode.maxRun);
+    case 'caller-gone':
+      return exit(conflictExitCode);
     case 'signal':
       return bySignal(cause.signal);
     case 'not-acquired':
@@ -47,6 +46,8 @@ export function exitStatusOf(
           return exit(exitCode.notExecutable);
         case 'not-found':
           return exit(exitCode.notFound);
+        case 'cannot-start':
+          return exit(exitCode.unreachable);
         default:
           throw new Error('a run that ended with its child has no exit of the child');
       }
@@ -120,6 +121,7 @@ export function outcomeOfFailure(status: number): Outcome {
 }
 
 function causeOutcome(cause: Exclude<StopReason, { kind: 'child' }>): Outcome {
+  if (cause.kind === 'caller-gone') return 'aborted';
   if (cause.kind !== 'not-acquired') return cause.kind;
   const { kind } = cause.acquisition;
   if (kind === 'enclosing-lost') return 'lost';
@@ -127,5 +129,6 @@ function causeOutcome(cause: Exclude<StopReason, { kind: 'child' }>): Outcome {
 }
 
 function childOutcome(exit: ChildExit | null): Outcome {
+  if (exit?.kind === 'cannot-start') return 'not-started';
   return exit?.kind === 'not-found' || exit?.kind === 'not-executable' ? exit.kind : 'ran';
 }

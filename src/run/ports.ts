@@ -9,7 +9,7 @@ import type { Clock, LockEvent, Random } from '../lock/ports.ts';
 import type { HeldLock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
-import type { Child } from './child.ts';
+import type { Child, TimeLeft } from './child.ts';
 import type { ChildExit, RunLossReason, RunResult, Signal, StopReason } from './run-result.ts';
 
 /** Both in ms before the end of validity. */
@@ -17,9 +17,6 @@ export interface Reserves {
   readonly reserveMs: number;
   readonly marginMs: number;
 }
-
-/** Both in ms from the call. */
-export type TimeLeft = () => readonly [stopInMs: number, killInMs: number];
 
 /**
  * *Invariant:* the guard counts from clock readings that were taken before the call. So a process
@@ -68,19 +65,14 @@ export type RunEvent =
       readonly unkillable: readonly Unkillable[];
       readonly remainingMs: number;
     }
-  /** Before the command was started: another guard has been started. */
-  | { readonly kind: 'guard-restarted'; readonly how: GuardEnd }
-  /** While the command ran, or what it has left behind: that is ended now. */
-  | { readonly kind: 'guard-lost'; readonly how: GuardEnd }
+  /** A guard died while the command ran, or what it has left behind: that is ended now. */
+  | { readonly kind: 'guard-lost' }
   /** A master that refuses INFO or ROLE: it votes, and cannot be checked. */
   | { readonly kind: 'master-unidentified'; readonly master: string }
   /** A password is configured, and these have asked for none: names, separated by commas. */
   | { readonly kind: 'master-open'; readonly master: string; readonly isMinority: boolean }
   /** Another clock ran ahead of ours: the machine slept, or its time was set. */
   | { readonly kind: 'clock-jumped'; readonly ms: number };
-
-/** It has died, or it does not answer although it could run. */
-export type GuardEnd = 'died' | 'silent';
 
 export type ReportRun = (event: RunEvent) => void;
 
@@ -114,21 +106,12 @@ export interface RunSettings {
   readonly keepsBackground: boolean;
 }
 
-/** The guard as a run uses it: see guard/. */
-export interface GuardLink {
-  /** The lease is confirmed: stop and kill the command when so much time is left no more. */
-  setDeadlines(timeLeft: TimeLeft): void;
-  /** Ends the guard: nothing is left to guard. */
-  done(): void;
-}
-
 /** The parts of a run; the simulator has its own. */
 export interface RunParts {
   readonly redlock: HeldLock;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: ReportRun;
-  readonly guard: GuardLink;
   /**
    * Waits for the lock and for all that the child needs to start. The reason of `aborted` is the
    * cause of the end.

@@ -5,6 +5,7 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import path from 'node:path';
+import { whyNoTable } from '../system/process-table.ts';
 import { quoted } from '../text/foreign-text.ts';
 import type { Finished } from './ports.ts';
 import type { ChildExit } from './run-result.ts';
@@ -17,6 +18,12 @@ export class RunError extends Error {
   override readonly name = 'RunError';
   /** As sysexits(3) has it: a support program is unavailable. */
   readonly exitCode = 69;
+}
+
+/** @throws RunError where the guard could not see the processes of the command */
+export function checkProcessTable(): void {
+  const why = whyNoTable();
+  if (why !== null) throw new RunError(`guard: processes cannot be guarded here: ${why}`);
 }
 
 type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
@@ -115,8 +122,8 @@ export function endedBefore(exit: ChildExit): Finished {
 
 /** The connection for commands and the one for subscriptions. */
 const perMaster = 2;
-/** The pipes of a start of the command and of a second guard, and a file that is read meanwhile. */
-const besides = 8;
+/** The sockets of the guard and of its start, and files that are read during that time. */
+const besides = 12;
 
 /**
  * Whether a run may open as many files as it needs: without them it could neither start the command

@@ -17,8 +17,12 @@ export type ChildExit =
   | { readonly kind: 'not-executable'; readonly message: string }
   /** How it has ended or will end is not known: its guard is lost, or it could not be killed. */
   | { readonly kind: 'unknown-exit' }
-  /** Its guard died in the middle of the start. `isAlive`: a process was found that it has left. */
-  | { readonly kind: 'unknown-start'; readonly isAlive: boolean }
+  /** A guard died in the middle of the start. */
+  | { readonly kind: 'unknown-start' }
+  /** This machine cannot start it now: `why` is for operators. */
+  | { readonly kind: 'cannot-start'; readonly why: string }
+  /** It was not started, because its caller is gone: stderr is hung up. */
+  | { readonly kind: 'caller-gone' }
   /** It was certainly not started: why the lock was lost before. */
   | { readonly kind: 'never-started'; readonly reason: RunLossReason };
 
@@ -36,6 +40,8 @@ export type StopReason =
   | { readonly kind: 'child' }
   | { readonly kind: 'signal'; readonly signal: Signal }
   | { readonly kind: 'max-run' }
+  /** Its caller is gone: stderr was hung up while it waited. */
+  | { readonly kind: 'caller-gone' }
   /** For a newer run, where both have --replace; `by` is the waiter's id. */
   | { readonly kind: 'replaced'; readonly by: string }
   /** A person has asked for it (redlockctl stop). */

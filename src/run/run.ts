@@ -6,8 +6,7 @@ import assert from 'node:assert/strict';
 import { LeaseKeeper, standsForMs } from '../lock/lease-keeper.ts';
 import { lossAtRelease } from '../lock/quorum.ts';
 import type { Lease } from '../lock/types.ts';
-import { type Child, type Ended, endLeftovers } from './child.ts';
-import { graceOf, unguardedGraceOf } from './grace.ts';
+import type { Child, Ended } from './child.ts';
 import {
   type Finished,
   isLoss,
@@ -34,7 +33,6 @@ export class Run {
   readonly #parts: RunParts;
   readonly #inbox: Event[] = [];
   readonly #acquisitionAbandoned = new AbortController();
-  readonly #killing = new AbortController();
   readonly #ended = new AbortController();
   readonly #now = () => this.#parts.clock.now();
   #isBusy = false;
@@ -44,6 +42,7 @@ export class Run {
   #child: Child | null = null;
   #leftCount = 0;
   #hasStarted = false;
+  #isKilling = false;
   #hasCrashed = false;
   #isLossTold = false;
   /** When each signal came last. */
@@ -133,12 +132,10 @@ export class Run {
         return this.#parts.suspendUs();
       case 'stop':
         return this.#stop(action.signal ?? this.#settings.stopSignal);
-      case 'shorten-grace':
-        return this.#alarm(unguardedGraceOf(this.#settings.graceMs), { kind: 'kill-due' });
       case 'kill':
         return this.#kill();
       case 'sweep':
-        return void this.#sweep().catch(this.crash);
+        return this.#sweep();
       case 'release':
         return void this.#release().catch(this.crash);
       case 'tell-never-started':
@@ -185,7 +182,7 @@ export class Run {
     this.#child = child;
     this.#keeper.begin();
     child.started.then((pid) => this.#started(pid), this.crash);
-    child.exited.then((ended) => this.#exited(ended), this.crash);
+    child.exited.then((ended) => this.#exited(ended)).catch(this.crash);
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'max-run' });
   }
 
@@ -197,8 +194,8 @@ export class Run {
   }
 
   #onConfirmed(lease: Lease): void {
-    const { guard, clock, areMastersReplaced } = this.#parts;
-    guard.setDeadlines(timeLeftOf(lease, this.#settings, clock));
+    const { clock, areMastersReplaced } = this.#parts;
+    this.#child?.setDeadlines(timeLeftOf(lease, this.#settings, clock));
     if (areMastersReplaced()) this.post({ kind: 'lost', reason: 'masters-replaced' });
   }
 
@@ -224,45 +221,45 @@ export class Run {
       this.#unconfirmedMs = now - startedAt;
     }
     this.#child?.stop(signal);
-    this.#alarm(graceOf(cause, this.#settings.graceMs), { kind: 'kill-due' });
+    this.#alarm(this.#settings.graceMs, { kind: 'kill-due' });
     if (!cause) return;
     const [validMs, unconfirmedMs] = [validUntil - now, now - startedAt];
     this.#report({ kind: 'stopping', cause, signal, validMs, unconfirmedMs });
   }
 
   #kill(): void {
-    if (this.#killing.signal.aborted) return;
-    this.#killing.abort();
+    if (this.#isKilling) return;
+    this.#isKilling = true;
     this.#report({ kind: 'killed' });
-    this.#child?.kill().then((unkillable) => this.#swept(unkillable, true), this.crash);
+    this.#child?.kill();
+    this.#awaitSwept(true);
   }
 
-  async #sweep(): Promise<void> {
-    const { clock } = this.#parts;
+  #sweep(): void {
     const { graceMs, keepsBackground, stopSignal } = this.#settings;
-    const [child, leftCount] = [this.#child, this.#leftCount];
+    const [child, count] = [this.#child, this.#leftCount];
     assert(child, 'leftover processes of a command that was never started');
     const hasEndedByItself = this.#state.cause?.kind === 'child';
-    if (hasEndedByItself && keepsBackground) {
-      if (leftCount > 0) this.#report({ kind: 'leftovers', count: leftCount, isKept: true });
-      return this.post({ kind: 'swept', unkillable: [] });
-    }
-    const onLeftovers = (count: number) => {
-      if (!hasEndedByItself) return;
-      this.#report({ kind: 'leftovers', count, isKept: false });
+    if (count > 0 && hasEndedByItself) {
+      this.#report({ kind: 'leftovers', count, isKept: keepsBackground });
+      if (keepsBackground) {
+        child.keep();
+        return this.post({ kind: 'swept', unkillable: [] });
+      }
       child.stop(stopSignal);
       this.#alarm(graceMs, { kind: 'kill-due' });
-    };
-    const killing = this.#killing.signal;
-    const unkillable = await endLeftovers({ child, leftCount, clock, onLeftovers, killing });
-    this.#swept(unkillable, leftCount > 0);
+    }
+    this.#awaitSwept(count > 0);
   }
 
-  /** `wereAlive`: processes were there until now. */
-  #swept(pids: readonly number[], wereAlive: boolean): void {
-    const unkillable = pids.map((pid) => ({ pid, user: this.#parts.userOf(pid) }));
-    if (wereAlive) this.#endOutlived(this.#now());
-    this.post({ kind: 'swept', unkillable });
+  /** `wereAlive`: processes are there until then. */
+  #awaitSwept(wereAlive: boolean): void {
+    const swept = (pids: readonly number[]) => {
+      const unkillable = pids.map((pid) => ({ pid, user: this.#parts.userOf(pid) }));
+      if (wereAlive) this.#endOutlived(this.#now());
+      this.post({ kind: 'swept', unkillable });
+    };
+    this.#child?.swept.then(swept).catch(this.crash);
   }
 
   /** Posts a loss if validity was over at this instant, with processes alive; returns whether. */
@@ -273,7 +270,7 @@ export class Run {
   }
 
   async #release(): Promise<void> {
-    const { redlock, guard, lineOf } = this.#parts;
+    const { redlock, lineOf } = this.#parts;
     this.#end();
     const { claim, validUntil } = this.#confirmed;
     const { unkillable } = this.#state;
@@ -285,7 +282,6 @@ export class Run {
     if (isAbandoned) this.#report({ kind: 'unkillable', unkillable, remainingMs: keepMs });
     const line = lineOf(claim, this.#finished(), now - this.#acquiredAt);
     const releasing = redlock.release(claim, Math.ceil(keepMs), line);
-    guard.done();
     const released = await releasing;
     const { releasedCount, isConfirmed, failures } = released;
     if (!isAbandoned && isConfirmed) this.#report({ kind: 'released', releasedCount, keepMs });
@@ -345,8 +341,8 @@ export class Run {
     if (this.#hasCrashed) return;
     this.#hasCrashed = true;
     this.#end();
-    const killed = this.#child?.kill() ?? Promise.resolve([]);
-    killed.finally(() => this.#fail(bug));
+    this.#child?.kill();
+    void Promise.resolve(this.#child?.swept).then(() => this.#fail(bug));
   };
 
   get #confirmed(): Lease {

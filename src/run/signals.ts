@@ -1,4 +1,5 @@
-// What each program does with each signal: the one table, which docs/supervision.md shows.
+// What redlock-run and redlockctl do with each signal: the one table, which docs/supervision.md
+// shows. The guard blocks all of them.
 
 type Signal = NodeJS.Signals;
 
@@ -22,8 +23,6 @@ export interface SignalRow {
   readonly isFromTerminal: boolean;
   /** Ends a process that does not handle it, so that it can be a stop signal (--signal). */
   readonly isEnding: boolean;
-  /** The guard ignores it. */
-  readonly isIgnoredByGuard: boolean;
 }
 
 const of = (
@@ -37,10 +36,9 @@ const of = (
   isRaisedAgain: facts.includes('isRaisedAgain'),
   isFromTerminal: facts.includes('isFromTerminal'),
   isEnding: facts.includes('isEnding'),
-  isIgnoredByGuard: facts.includes('isIgnoredByGuard'),
 });
 
-const ends = ['endsWait', 'isEnding', 'isIgnoredByGuard'] as const;
+const ends = ['endsWait', 'isEnding'] as const;
 
 export const signalTable: readonly SignalRow[] = [
   of('TERM', 'stop', [...ends, 'isRaisedAgain']),
@@ -48,12 +46,12 @@ export const signalTable: readonly SignalRow[] = [
   of('HUP', 'relay', [...ends, 'isRaisedAgain']),
   of('QUIT', 'relay', [...ends, 'isFromTerminal']),
   of('ALRM VTALRM PROF XCPU IO PWR STKFLT', 'stop-signal', ends),
-  of('USR1 USR2', 'relay', ['isEnding', 'isIgnoredByGuard']),
-  of('WINCH', 'relay', ['isFromTerminal', 'isIgnoredByGuard']),
-  of('CONT', 'relay', ['isIgnoredByGuard']),
-  of('TSTP', 'suspend', ['isIgnoredByGuard']),
-  of('PIPE XFSZ', 'ignore', ['isEnding', 'isIgnoredByGuard']),
-  of('TTIN TTOU URG', 'default', ['isIgnoredByGuard']),
+  of('USR1 USR2', 'relay', ['isEnding']),
+  of('WINCH', 'relay', ['isFromTerminal']),
+  of('CONT', 'relay', []),
+  of('TSTP', 'suspend', []),
+  of('PIPE XFSZ', 'ignore', ['isEnding']),
+  of('TTIN TTOU URG', 'default', []),
   of('CHLD STOP', 'default', []),
   of('KILL ILL TRAP ABRT BUS FPE SEGV SYS', 'default', ['isEnding']),
 ];

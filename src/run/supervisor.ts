@@ -50,6 +50,8 @@ export type Event =
   | { readonly kind: 'stop-asked'; readonly by: Person }
   /** A newer run waits, and both have --replace. */
   | { readonly kind: 'replaced'; readonly by: string }
+  /** The caller of this run is gone. */
+  | { readonly kind: 'caller-gone' }
   /** The limit of --max-run has passed. */
   | { readonly kind: 'max-run' }
   /** The grace is over, or validity is about to end. */
@@ -66,8 +68,6 @@ export type Action =
   | { readonly kind: 'relay'; readonly signal: Signal }
   /** Begin to stop: `signal` now, `kill-due` after the grace. null: the configured stop signal. */
   | { readonly kind: 'stop'; readonly signal: Signal | null }
-  /** The guard has died meanwhile: `kill-due` comes as if stopping began now, or sooner. */
-  | { readonly kind: 'shorten-grace' }
   | { readonly kind: 'kill' }
   /** Suspend the command, then this process, as Ctrl-Z does. */
   | { readonly kind: 'suspend' }
@@ -142,6 +142,9 @@ function whileAcquiring(state: State, event: Event): Step {
         { ...state, cause: { kind: 'signal', signal: event.signal } },
         [{ kind: 'abandon-acquisition' }],
       ];
+    case 'caller-gone':
+      if (state.cause) return [state, []];
+      return [{ ...state, cause: event }, [{ kind: 'abandon-acquisition' }]];
     default:
       return [state, []];
   }
@@ -156,6 +159,10 @@ function whileHolding(state: State, event: Event): Step {
     case 'child-exited':
       if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
       if (event.exit.kind === 'unknown-start') return unknownStart(state, event.exit);
+      if (event.exit.kind === 'caller-gone') {
+        const cause = { kind: 'caller-gone' } as const;
+        return [{ ...state, phase: 'releasing', cause, childExit: event.exit }, [release]];
+      }
       return [
         { ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },
         [sweep],
@@ -207,7 +214,7 @@ function whileStopping(state: State, event: Event): Step {
   switch (event.kind) {
     case 'child-exited':
       if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
-      return [{ ...state, phase: 'sweeping', childExit: event.exit }, [sweep]];
+      return [afterStop(state, event.exit), [sweep]];
     case 'swept': {
       if (event.unkillable.length === 0) return [state, []];
       // The child itself is unkillable: there is nothing more to wait for.
@@ -215,7 +222,6 @@ function whileStopping(state: State, event: Event): Step {
       return releasing({ ...state, childExit }, event.unkillable);
     }
     case 'lost':
-      if (event.reason === 'guard-lost') return [state, [{ kind: 'shorten-grace' }]];
       // Not confirmed is not lost yet: `kill-due` comes before validity ends.
       if (!event.isOutlived && event.reason !== 'taken' && event.reason !== 'expired')
         return [state, []];
@@ -238,7 +244,8 @@ function whileSweeping(state: State, event: Event): Step {
     case 'swept':
       return releasing(state, event.unkillable);
     case 'lost':
-      if (event.reason === 'guard-lost') return [state, [{ kind: 'shorten-grace' }]];
+      // The guard that is left ends them.
+      if (event.reason === 'guard-lost') return [state, []];
       // Leftover processes were alive when the lock was already lost.
       if (state.cause?.kind === 'lost') return kill(state);
       return [
@@ -268,6 +275,12 @@ function whileReleasing(state: State, event: Event): Step {
   return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];
 }
 
+/** The guard sends SIGKILL by itself where the grace is over, or only one guard is left. */
+function afterStop(state: State, childExit: ChildExit): State {
+  const isKilled = childExit.kind === 'signaled' && childExit.signal === 'SIGKILL';
+  return { ...state, phase: 'sweeping', childExit, isKilled: state.isKilled || isKilled };
+}
+
 /** Nothing is there to be stopped or killed. */
 function neverStarted(state: State, childExit: NeverStarted): Step {
   const { reason } = childExit;
@@ -282,10 +295,9 @@ function neverStarted(state: State, childExit: NeverStarted): Step {
 /** It is never tried again: it may have run. */
 function unknownStart(state: State, childExit: ChildExit & { kind: 'unknown-start' }): Step {
   const cause: StopReason = { kind: 'lost', reason: 'guard-lost' };
-  const stop: readonly Action[] = childExit.isAlive ? [{ kind: 'stop', signal: null }] : [];
   return [
     { ...state, phase: 'sweeping', cause, childExit },
-    [{ kind: 'tell-unknown-start' }, ...stop, sweep],
+    [{ kind: 'tell-unknown-start' }, sweep],
   ];
 }
 

@@ -13,15 +13,7 @@ export interface ClockSources {
   /** Counts time asleep; null where there is none: macOS and Windows count it as monotonic time. */
   boot(): number | null;
   wall(): number;
-  /** null: none. */
-  readonly alarm: Alarm | null;
 }
-
-/**
- * A timer of the kernel that counts the time in which the machine sleeps. It calls `onRing` once,
- * so many ms after it was set last; after a sleep over that instant, at once. null: never.
- */
-export type Alarm = (onRing: () => void) => (afterMs: number | null) => void;
 
 /**
  * Bun, in the standalone executable, counts whole seconds, each of which would look like a sleep.
@@ -37,48 +29,38 @@ function uptimeOfProc(): number {
   }
 }
 
-/** Those of any program, which has no alarm. */
 export const systemSources: ClockSources = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   boot: process.platform === 'linux' ? () => uptimeSeconds() * 1000 : () => null,
   wall: () => Date.now(),
-  alarm: null,
 };
-
-/** The present readings of the machine's clocks; every process on it can compare them. */
-export function readingsNow(): { monotonic: number; boot: number | null; wall: number } {
-  return {
-    monotonic: systemSources.monotonic(),
-    boot: systemSources.boot(),
-    wall: systemSources.wall(),
-  };
-}
 
 /**
  * Smaller jumps are the grain of os.uptime (10 ms), or the time between the readings of two clocks.
  */
 const toleranceMs = 20;
 /**
- * Timers do not run while the machine sleeps, so without an alarm a longer sleep is made of several
- * ones.
+ * Timers do not run while the machine sleeps, so a longer sleep is made of several ones. A process
+ * that alone has to act in time reads the clock four times a second; one that holds a lock for
+ * hours, once a second; one with a guard, whose timers do run on, more rarely.
  */
-const longestTimerMs = 250;
-/** With an alarm: of what setTimeout can do. */
-const longestAlarmedMs = 2 ** 31 - 1;
-/** So long after the end of a sleep its alarm rings, unless a timer was there to end it. */
-const alarmAfterMs = 50;
+export const maxTimerMs = { alone: 250, staying: 1_000, guarded: 10_000 } as const;
 
-/** The clock of a program that tells of no jump, and does without an alarm. */
+/** The clock of a program that reports no jump. */
 export function createPlainClock(): Clock {
-  return createSystemClock(() => {}, systemSources);
+  return createSystemClock(() => {}, systemSources, maxTimerMs.alone);
 }
 
 /**
  * `onJump` is called with the ms by which another clock ran ahead of the monotonic one: the machine
- * slept, or its time was set.
+ * slept, or its time was set. `timerMs`: the longest timer.
  */
-export function createSystemClock(onJump: (ms: number) => void, sources: ClockSources): Clock {
-  return new SystemClock(onJump, sources);
+export function createSystemClock(
+  onJump: (ms: number) => void,
+  sources: ClockSources,
+  timerMs: number,
+): Clock {
+  return new SystemClock(onJump, sources, timerMs);
 }
 
 class SystemClock implements Clock {
@@ -86,19 +68,21 @@ class SystemClock implements Clock {
   readonly #monotonic: () => number;
   readonly #wall: OtherClock;
   readonly #boot: OtherClock;
-  readonly #setAlarm: ReturnType<Alarm> | null;
-  readonly #longestMs: number;
-  /** What looks whether a sleep is over, and when it is. */
-  readonly #sleeps = new Map<() => void, number>();
+  readonly #timerMs: number;
+  /** Each reads the clock, and ends its sleep if that is over. */
+  readonly #sleeps = new Set<() => void>();
   #aheadMs = 0;
 
-  constructor(onJump: (ms: number) => void, { monotonic, wall, boot, alarm }: ClockSources) {
+  constructor(
+    onJump: (ms: number) => void,
+    { monotonic, wall, boot }: ClockSources,
+    timerMs: number,
+  ) {
     this.#onJump = onJump;
     this.#monotonic = monotonic;
     this.#wall = new OtherClock(wall, monotonic);
     this.#boot = new OtherClock(boot, monotonic);
-    this.#setAlarm = alarm?.(() => this.#lookAtAll()) ?? null;
-    this.#longestMs = this.#setAlarm ? longestAlarmedMs : longestTimerMs;
+    this.#timerMs = timerMs;
   }
 
   now(): number {
@@ -116,7 +100,7 @@ class SystemClock implements Clock {
     if (cancelled?.aborted || durationMs <= 0) return Promise.resolve();
     const wakeAt = this.now() + durationMs;
     return new Promise((resolve) => {
-      const startTimer = (ms: number) => setTimeout(look, Math.min(Math.ceil(ms), this.#longestMs));
+      const startTimer = (ms: number) => setTimeout(look, Math.min(Math.ceil(ms), this.#timerMs));
       const look = () => {
         clearTimeout(timer);
         const leftMs = wakeAt - this.now();
@@ -126,27 +110,18 @@ class SystemClock implements Clock {
       const end = () => {
         clearTimeout(timer);
         this.#sleeps.delete(look);
-        this.#setNextAlarm();
         cancelled?.removeEventListener('abort', end);
         resolve();
       };
       let timer = startTimer(durationMs);
-      this.#sleeps.set(look, wakeAt);
-      this.#setNextAlarm();
+      this.#sleeps.add(look);
       cancelled?.addEventListener('abort', end, { once: true });
     });
   }
 
-  /** Called by the alarm, and where the clock has jumped: the timers did not notice. */
+  /** The clock has jumped, which the timers did not notice. */
   #lookAtAll(): void {
-    for (const look of [...this.#sleeps.keys()]) look();
-    this.#setNextAlarm();
-  }
-
-  #setNextAlarm(): void {
-    if (this.#sleeps.size === 0) return this.#setAlarm?.(null);
-    const leftMs = Math.min(...this.#sleeps.values()) - this.#monotonic() - this.#aheadMs;
-    this.#setAlarm?.(Math.min(Math.max(0, leftMs), this.#longestMs) + alarmAfterMs);
+    for (const look of [...this.#sleeps]) look();
   }
 }
 

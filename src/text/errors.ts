@@ -58,7 +58,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     code: '69',
     run:
       'no quorum: too few masters answered to tell whether the lock is held; ' +
-      'or this machine lacks what a run needs',
+      'or this machine cannot start the command now (no process, memory, guard or --isolate)',
     ctl: 'no quorum: too few masters answered to tell whether the lock is held',
   },
   {
@@ -75,7 +75,9 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '75',
-    run: 'held by someone else for all of the wait (-E changes the number)',
+    run:
+      'held by someone else for all of the wait, or the caller was gone before the start ' +
+      '(-E changes the number)',
     ctl:
       'status, wait, acquire, hold: held by someone else; stop: still held; ' +
       'freeze: frozen already; thaw: frozen anew; ' +
@@ -86,7 +88,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     run:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
       'a replica, a login or certificate refused, lists of masters that differ (with ' +
-      'differingMasters: error), koffi or another part of the installation missing',
+      'differingMasters: error), redlock-guard or another part of the installation missing',
     ctl:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
       'a replica, a part of the installation missing; ' +
@@ -161,9 +163,12 @@ export function isMissing(error: unknown): boolean {
 /**
  * Says in words why a file could not be used, from the error that node:fs threw. Where a file is to
  * be written, ENOENT means that its directory is missing.
+ * @throws the error itself where no more files may be open
  */
 export function fileError(error: unknown, use: 'read' | 'written'): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  // It is not the file: this process may open no more of them.
+  if (code === 'EMFILE' || code === 'ENFILE') throw error;
   if (code === 'ENOENT' && use === 'written') return 'no such directory';
   const words: Readonly<Record<string, string>> = {
     ENOENT: 'no such file',

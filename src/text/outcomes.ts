@@ -16,13 +16,14 @@ export const outcomeTable = {
   nested: 'held by an enclosing run, or by `redlockctl hold` for its own script',
   'no-quorum': 'too few masters answered, or too slowly, to tell whether the lock is held',
   misconfigured: 'the masters themselves say that their list, or the login, is wrong',
-  aborted: 'the wait was ended before the lock was acquired',
+  aborted: 'the wait was ended, or the caller was gone, before the command was started',
   signal: 'redlock-run was told to stop by a signal',
   'max-run': '`--max-run` was exceeded',
   lost: 'the lock was lost, or with `--reentrant` that of the enclosing run',
   replaced: 'stopped for a newer run (`--replace`)',
   stopped: 'a person asked for it (`redlockctl stop`)',
-  'not-started': 'nothing was locked or started: settings or this machine do not allow it',
+  'not-started':
+    'nothing was started, and nothing stays locked: settings or this machine do not allow it',
   bug: 'a bug in redlock-run; the command was ended',
 } as const;
 
@@ -35,8 +36,8 @@ export function isOutcome(word: string): word is Outcome {
 
 /**
  * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed in time.
- * suspended: time ran out while this process was stopped, asleep or busy. guard-lost: no process
- * could stop the command if this one died. masters-replaced: later runs find other local masters.
+ * suspended: time ran out while this process was stopped, asleep or busy. guard-lost: a guard died
+ * while the command ran. masters-replaced: later runs find other local masters.
  */
 export type RunLossReason = KeeperLossReason | 'guard-lost' | 'masters-replaced';
 

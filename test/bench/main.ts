@@ -10,7 +10,6 @@ import { beside } from './beside.ts';
 import { contention } from './contention.ts';
 import { cost } from './cost.ts';
 import { cycles } from './cycles.ts';
-import { guard } from './guard.ts';
 import { handOver } from './hand-over.ts';
 import { idle } from './idle.ts';
 import { describeMachine } from './machine.ts';
@@ -42,7 +41,6 @@ const suites: Record<
   'hand-over': { masterCount: 3, run: (masters) => handOver(urlsOf(masters)) },
   cost: { masterCount: 3, run: cost },
   beside: { masterCount: 3, run: beside },
-  guard: { masterCount: 0, run: guard },
   idle: { masterCount: 3, run: (masters) => idle(urlsOf(masters)) },
 };
 const wanted =

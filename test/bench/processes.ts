@@ -1,15 +1,15 @@
-// Memory and processor time of programs, from /proc: a run and its guard. Linux only. Memory is
+// Memory and processor time of programs, from /proc: a run and its guards. Linux only. Memory is
 // PSS, which divides shared pages (most of Node itself) by the processes that share them, so the
 // sum over all programs is what the machine spends.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The process and all its children whose command line passes. */
+/** The process and its descendants whose command line passes, and that of each one above. */
 export function familyOf(pid: number, isMember: (words: string) => boolean): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
     .filter((name) => isMember(read(`/proc/${name}/cmdline`)));
-  return [pid, ...children.map(Number)];
+  return [pid, ...children.flatMap((child) => familyOf(Number(child), isMember))];
 }
 
 /** In MB of 2^20 bytes; 0 of a process that has ended. */

@@ -59,11 +59,6 @@ function programs(
       args: [process.execPath, bin, ...job],
       env: { ...env, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
-    // The word --help looks as if no command were to run, so the guard is started only later.
-    'npm package, guard started later': {
-      args: [process.execPath, bin, '--on-lost', '--help', ...job],
-      env,
-    },
     'npm package, --version': { args: [process.execPath, bin, '--version'], env },
     ...(existsSync(executable) ? { executable: { args: [executable, ...job], env } } : {}),
     ...(lock ? { [etcdctl]: { args: lock, env: { ETCDCTL_API: '3' } } } : {}),

@@ -53,7 +53,7 @@ test('126, when the system refuses to execute the file', async () => {
   const [result] = await expectStatuses([[126, ['busy-file', '--', file]]]);
   closeSync(descriptor);
   expect(linesOf(result?.stderr ?? '')).toEqual([
-    expect.stringMatching(`cannot be executed: ${isStandalone ? 'the system refuses' : 'ETXTBSY'}`),
+    expect.stringMatching('cannot be executed: ETXTBSY'),
   ]);
 });
 
@@ -100,12 +100,9 @@ test('126 and 127, when the command cannot be executed or is not there', async (
     ]);
 });
 
-test('a script without an interpreter: as execvp does; refused by the executable', async () => {
-  const [result] = await expectStatuses([
-    [isStandalone ? 126 : 5, ['a', '--', fixture('no-interpreter')]],
-  ]);
-  const refused = /^redlock-run: command: .*: the system refuses it/;
-  expect(result?.stderr).toMatch(isStandalone ? refused : /^$/);
+test('a script without an interpreter is run by /bin/sh, as execvp does', async () => {
+  const [result] = await expectStatuses([[5, ['a', '--', fixture('no-interpreter')]]]);
+  expect(result?.stderr).toBe('');
 });
 
 test('64, for a wrong command line', async () => {

@@ -1,6 +1,5 @@
 // The package as a user gets it: packed, installed into an empty folder, and run from there on real
-// masters. Its only dependency is an optional one, koffi, which is taken from the checkout, so that
-// this needs no network.
+// masters.
 
 import { execFile } from 'node:child_process';
 import {
@@ -17,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { noConfiguration } from '../servers/no-configuration.ts';
-import { install, pack, withOptional } from '../servers/packed.ts';
+import { guardPackage, install, pack, withGuard } from '../servers/packed.ts';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, untilNothingIsLeft, useMasters } from './rig.ts';
@@ -25,7 +24,7 @@ import { environmentFor, untilNothingIsLeft, useMasters } from './rig.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { masters } = useMasters(3);
-/** Where it is installed without its optional package, and with it. */
+/** Where it is installed without its guard, and with it. */
 let bare: string;
 let prefix: string;
 let files: readonly string[];
@@ -35,8 +34,8 @@ const json = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 beforeAll(async () => {
   const packed = await pack();
   files = packed.files;
-  bare = await install(packed, { hasOptional: false });
-  prefix = withOptional(bare);
+  bare = await install(packed);
+  prefix = await withGuard(bare);
 }, generous(40_000));
 
 /** Runs what was installed, in a folder and with a HOME that know nothing of the checkout. */
@@ -50,14 +49,13 @@ function installed(args: string[], env: Record<string, string> = {}, name = 'red
   });
 }
 
-test('holds the program, its licence and the example, and neither sources nor tests', () => {
+test('holds the program, its licence and the example; no source, test or guard', () => {
   expect(files).toEqual(
     expect.arrayContaining([
       'bin/redlock-run.js',
       'bin/redlockctl.js',
       ...json(join(root, 'package.json')).man,
       'dist/main.js',
-      'dist/guard.js',
       'dist/library/index.js',
       'dist/library/package.json',
       'dist/library/types/index.d.ts',
@@ -66,13 +64,12 @@ test('holds the program, its licence and the example, and neither sources nor te
       '.redlockrc.example',
     ]),
   );
-  const pages =
-    /^docs\/[\w/-]+\.(md|svg)$|^(test\/README|README|CHANGELOG|SECURITY|CONTRIBUTING)\.md$/;
-  const others = files.filter(
-    (file) =>
-      !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example|compose\.yaml)$/.test(file) &&
-      !pages.test(file),
-  );
+  const pages = /^docs\/[\w/-]+\.(md|svg)$|^(CHANGELOG|SECURITY|CONTRIBUTING)\.md$/;
+  const readme = /^((test|src\/guard)\/)?README\.md$/;
+  const programs = /^bin\/|^dist\/(?!redlock-guard$)/;
+  const single = /^(LICENSE|package\.json|\.redlockrc\.example|compose\.yaml)$/;
+  const known = [programs, single, pages, readme];
+  const others = files.filter((file) => known.every((one) => !one.test(file)));
   expect(others).toEqual([]);
 });
 
@@ -90,9 +87,10 @@ test('holds every file and picture that its pages link to', () => {
   expect([...new Set(links)].filter((file) => !present.has(file))).toEqual([]);
 });
 
-describe('without its optional package', () => {
+describe('without its guard', () => {
   const guardLine = (program: string) =>
-    `${program}: guard: .*C library.* \\(npm install koffi@3 .*--global .*\\)\n`;
+    `${program}: guard: redlock-guard is missing: .* ` +
+    `\\(npm install ${guardPackage}@[\\d.]+, .*--global .*\\)\n`;
   const local = join(scratchFolder(), 'local');
   const bin = (name: string) => join(bare, 'node_modules', '.bin', name);
 
@@ -138,12 +136,12 @@ test('doctor starts a guard, and says why a run could not', async () => {
     return findings.find(({ check }: { check: string }) => check === 'guard');
   };
   expect(await guardFound()).toMatchObject({ grade: 'ok' });
-  const file = join(prefix, 'node_modules/redlock-run/dist/guard.js');
-  const text = readFileSync(file);
-  writeFileSync(file, "require('koffi-of-another-loader')");
+  const file = join(prefix, 'node_modules', guardPackage, 'redlock-guard');
+  renameSync(file, `${file}.away`);
+  writeFileSync(file, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
   const found = await guardFound();
-  writeFileSync(file, text);
-  const message = 'a guard does not start: ended with code 1';
+  renameSync(`${file}.away`, file);
+  const message = expect.stringMatching(/it ended with 1/);
   expect(found).toMatchObject({ grade: 'error', message });
 });
 
@@ -162,7 +160,7 @@ test.each([
   expect(ended).toMatchObject({ code: 78, stdout: '', stderr: expect.stringMatching(line) });
 });
 
-test('a run loads two bundles, its guard one, and the next run compiles none of them', async () => {
+test('a run loads three bundles, and the next run compiles none of them', async () => {
   const cache = mkdtempSync(join(scratchFolder(), 'cache-'));
   const env = { ...environmentFor(masters), XDG_CACHE_HOME: cache };
   const folder = join(cache, 'redlock-run', 'code');
@@ -185,20 +183,9 @@ test('a run loads two bundles, its guard one, and the next run compiles none of 
   expect(kept().map(([name]) => name)).toContain(`redlockctl ${major}`);
 });
 
-test('depends on koffi alone, and only if it can be had', () => {
-  const manifest = json(join(prefix, 'node_modules', 'redlock-run', 'package.json'));
-  expect(manifest.dependencies).toBeUndefined();
-  // The major version stands in the advice of a run that lacks it.
-  expect(manifest.optionalDependencies).toEqual({ koffi: expect.stringMatching(/^3\./) });
-});
-
-test('brings nothing else into the folder', () => {
+test('brings nothing but its guard into the folder', () => {
   const present = readdirSync(join(prefix, 'node_modules'));
-  expect(present.filter((name) => !name.startsWith('.'))).toEqual([
-    '@koromix',
-    'koffi',
-    'redlock-run',
-  ]);
+  expect(present.filter((name) => !name.startsWith('.'))).toEqual(['@redlock-run', 'redlock-run']);
 });
 
 test('has the licences of what is in its bundles', () => {

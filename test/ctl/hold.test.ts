@@ -81,10 +81,12 @@ test('prints the token and ends; a daemon extends the lock until it is released'
 test('a ttl that leaves no time for an extension is refused, wherever it was set', async () => {
   for (const flags of [[], ['--background']]) {
     const words = ['hold', 'job', ...flags];
-    const stderr = expect.stringMatching(/^redlockctl: --ttl: ttl 100ms, /);
-    expect(await ctl(masters, [...words, '--ttl', '100ms'])).toMatchObject({ code: 64, stderr });
+    const from = (what: string) => expect.stringMatching(`^redlockctl: ${what}: ttl 100ms, `);
+    const option = { code: 64, stderr: from('--ttl') };
+    expect(await ctl(masters, [...words, '--ttl', '100ms'])).toMatchObject(option);
     const env = { ...environmentFor(masters), REDLOCK_TTL: '100ms' };
-    expect(await ctl(masters, words, { env })).toMatchObject({ code: 78, stderr });
+    const variable = { code: 78, stderr: from('REDLOCK_TTL') };
+    expect(await ctl(masters, words, { env })).toMatchObject(variable);
   }
   expect(await countOf(masters, 'job')).toBe(0);
 });
@@ -105,7 +107,8 @@ test('shared: beside other shared holders, and no run alone; -E is the exit code
     expect(await ctl(masters, [verb, 'files', '-n', '-E', '9'])).toMatchObject({ code: 9 });
   for (const handle of [one, two]) expect((await release('files', handle)).code).toBe(0);
   expect((await run(['-n', 'files', '--', 'true'])).code).toBe(0);
-  const [gone, later] = [await held('files'), ctl(masters, ['acquire', 'files', '-s'])];
+  const gone = await held('files', ...forStranger());
+  const later = ctl(masters, ['acquire', 'files', '-s']);
   await release('files', gone);
   expect((await later).code).toBe(0);
 });

@@ -120,7 +120,7 @@ export async function ctl(
 const builtProgram = {
   file: process.execPath,
   args: [nodeProgram('redlockctl')],
-  guardArgs: [fileURLToPath(new URL('../../dist/guard.js', import.meta.url))],
+  folder: fileURLToPath(new URL('../../dist/', import.meta.url)),
 };
 
 /** A stream that keeps what is written to it. */

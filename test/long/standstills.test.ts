@@ -1,32 +1,43 @@
-// A machine that stands still, as redlock-run and its guard see it: both are stopped for seconds,
-// and go on at different instants. Neither takes the other for dead, and no job ends for nothing.
-// `STANDSTILLS=500 npm test -- --project long test/long/standstills` plays five hundred of each.
+// A machine that stands still, as redlock-run and its guards see it: all three are stopped for
+// seconds, and go on at different instants. None takes another for dead, and no job ends for
+// nothing. `STANDSTILLS=500 npm test -- --project long test/long/standstills` plays five hundred of
+// each.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { generous } from '../servers/patience.ts';
-import { type Job, type JobOptions, sharedMasters, startJob } from '../supervision/rig.ts';
+import {
+  guardsOf,
+  type Job,
+  type JobOptions,
+  sharedMasters,
+  startJob,
+} from '../supervision/rig.ts';
 
 const runCount = Number(process.env.STANDSTILLS ?? 10);
 const atATime = 10;
 const limitMs = generous(60_000) + runCount * generous(20_000);
 const quietJob = ['sh', '-c', 'echo ready; read -r _; exit 3'];
 
-/** So much later than redlock-run the guard gets a processor again, in ms. */
+/** How much later than redlock-run a guard gets a processor again, in ms. */
 const delaysMs = [0, 30, 80, 150];
 
 it('at any instant while the command runs', { timeout: limitMs }, async () => {
   await manyTimes(['--ttl', '9s', '-k', '1s'], async (job, nth) => {
     const { run } = job;
     await run.says('stdout', /ready/, 60_000);
-    const { guardPid } = job;
+    const outer = job.guardPid;
+    const guards = [outer, ...guardsOf(outer)];
+    expect(guards).toHaveLength(2);
     await sleep((nth * 173) % 3_000); // The lock is extended every three seconds.
-    process.kill(guardPid, 'SIGSTOP');
+    for (const guard of guards) process.kill(guard, 'SIGSTOP');
     run.signal('SIGSTOP');
     await sleep(2_000);
     run.signal('SIGCONT');
-    await sleep(delaysMs[nth % delaysMs.length] ?? 0);
-    process.kill(guardPid, 'SIGCONT');
+    for (const guard of nth % 2 === 0 ? guards : guards.reverse()) {
+      await sleep(delaysMs[nth % delaysMs.length] ?? 0);
+      process.kill(guard, 'SIGCONT');
+    }
   });
 });
 

@@ -23,7 +23,7 @@ const section = (
   { lock = 'a', form = 'x' } = {},
 ): Section => {
   const run = `r${fence}`;
-  const what = { lock, form, token: run, run, shape: 'plain', parent: 1 };
+  const what = { lock, form, token: run, run, shape: 'plain' };
   return { ...what, fence, begunAt, lastAt, endedAt: lastAt, begunCount: 1 };
 };
 

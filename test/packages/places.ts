@@ -30,11 +30,15 @@ function stop(server: Server): void {
 
 /** https://github.com/npm/registry/blob/main/docs/REGISTRY-API.md */
 export async function npmRegistry() {
-  const versions: Record<string, { dist: { integrity: string } }> = {};
-  let tags: Record<string, string> = {};
-  const published: string[] = [];
+  interface Package {
+    readonly versions: Record<string, { dist: { integrity: string } }>;
+    readonly tags: Record<string, string>;
+  }
+  const packages = new Map<string, Package>();
   const { url, stop } = await serve((request, body) => {
-    const [, name = ''] = /^\/([^/?]+)/.exec(request.url ?? '') ?? [];
+    const [, path = ''] = /^\/([^/?]+)/.exec(request.url ?? '') ?? [];
+    const name = decodeURIComponent(path);
+    const { versions, tags } = packages.get(name) ?? { versions: {}, tags: {} };
     if (request.method === 'PUT') {
       const sent = JSON.parse(body.toString());
       for (const [version, manifest] of Object.entries<{ dist: object }>(sent.versions)) {
@@ -43,15 +47,17 @@ export async function npmRegistry() {
         const bytes = Buffer.from(data, 'base64');
         const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
         versions[version] = { ...manifest, dist: { ...manifest.dist, integrity } };
-        published.push(version);
       }
-      tags = { ...tags, ...sent['dist-tags'] };
+      packages.set(name, { versions, tags: { ...tags, ...sent['dist-tags'] } });
       return [201, { ok: true }];
     }
-    if (published.length === 0) return [404, { error: 'Not found' }];
+    if (!packages.has(name)) return [404, { error: 'Not found' }];
     return [200, { name, _id: name, versions, 'dist-tags': tags, time: {} }];
   });
-  return { url, stop, published, latest: () => tags.latest };
+  /** By package: its versions. */
+  const published = () =>
+    Object.fromEntries([...packages].map(([name, one]) => [name, Object.keys(one.versions)]));
+  return { url, stop, published, latest: () => packages.get('redlock-run')?.tags.latest };
 }
 
 interface Release {

@@ -10,6 +10,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { guardPackages } from '../../scripts/release/guards.js';
 import { goTool } from '../../scripts/release/tools.js';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
@@ -125,14 +126,22 @@ async function prepare(version: string, words: string[] = []): Promise<void> {
   await git('push', '--quiet', remote, 'main', `v${version}`);
 }
 
+const packagesOf = (version: string) => [
+  ...guardPackages(version),
+  { name: 'redlock-run', file: `redlock-run-${version}.tgz` },
+];
+
 /** Small files with the names of a release, and SHA256SUMS. */
 async function build(version: string): Promise<string> {
   const folder = fresh('release');
-  const from = fresh('package');
-  cpSync(join(checkout, 'package.json'), join(from, 'package.json'));
-  writeFileSync(join(from, 'README.md'), `This is ${version}.\n`);
-  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
-  await exec('npm', pack, { cwd: from, env: environment });
+  for (const { name } of packagesOf(version)) {
+    const from = fresh('package');
+    const manifest = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+    writeFileSync(join(from, 'package.json'), JSON.stringify({ ...manifest, name }));
+    writeFileSync(join(from, 'README.md'), `This is ${version}.\n`);
+    const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
+    await exec('npm', pack, { cwd: from, env: environment });
+  }
   await buildImage(version, join(folder, `redlock-run-${version}-image.tar`));
   for (const name of ['install.sh', 'redlock-run.rb', 'LICENSES.txt'])
     writeFileSync(join(folder, name), `${name} of ${version}\n`);
@@ -196,7 +205,8 @@ async function state() {
   };
 }
 
-const names = ['npm package', 'image', 'release', 'tags of the action', 'formula'];
+const ofNpm = ['packages of the guard', 'npm package'];
+const names = [...ofNpm, 'image', 'release', 'tags of the action', 'formula'];
 const lines = (what: string) => names.map((name) => `redlock-run: the ${name}: ${what}\n`).join('');
 
 test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
@@ -219,11 +229,19 @@ test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
   const unknown = await publish(folder);
   expect(unknown).toMatchObject({ code: 69, said: expect.stringMatching(/npm publish .*\.tgz/) });
   expect(github.releases).toEqual([]);
-  await npmCommand(['publish', join(folder, `redlock-run-${first}.tgz`), '--ignore-scripts']);
+  const access = ['--access', 'public', '--ignore-scripts'];
+  for (const { file } of packagesOf(first))
+    await npmCommand(['publish', join(folder, file), ...access]);
 
   const before = await state();
   const dry = await publish(folder, ['--dry-run']);
-  expect(dry.said).toBe(lines('would be published').replace('would be published', 'is there'));
+  const isThere = (line: string) => ofNpm.some((name) => line.includes(`the ${name}: `));
+  const all = lines('would be published').match(/.*\n/g) ?? [];
+  expect(dry.said).toBe(
+    all
+      .map((line) => (isThere(line) ? line.replace('would be published', 'is there') : line))
+      .join(''),
+  );
   expect(await state()).toEqual(before);
 
   github.failAfter(3);
@@ -264,9 +282,12 @@ test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
   await prepare(next);
   const newer = await build(next);
   // As the workflow does it: a job for npm, and one for the others.
-  const [npmLine = '', ...otherLines] = lines('published').match(/.*\n/g) ?? [];
+  const published = lines('published').match(/.*\n/g) ?? [];
   expect(await publish(newer, ['--part', 'image'])).toMatchObject({ code: 64 });
-  expect(await publish(newer, ['--part', 'npm'])).toEqual({ code: 0, said: npmLine });
+  expect(await publish(newer, ['--part', 'npm'])).toEqual({
+    code: 0,
+    said: published.slice(0, 2).join(''),
+  });
   expect(await state()).toEqual({
     ...whole,
     npm: next,
@@ -274,12 +295,13 @@ test('0.1.0, interrupted and started again; 0.1.1; 0.1.0 again', async () => {
   });
   expect(await publish(newer, ['--part', 'others'])).toEqual({
     code: 0,
-    said: otherLines.join(''),
+    said: published.slice(2).join(''),
   });
   const later = await state();
   expect(later).toMatchObject({ npm: next, formula: `redlock-run.rb of ${next}` });
   expect(later.latestImage).not.toBe(whole.latestImage);
-  expect(npm.published).toEqual([first, next]);
+  const versions = packagesOf(next).map(({ name }) => [name, [first, next]]);
+  expect(npm.published()).toEqual(Object.fromEntries(versions));
   expect(github.releases[0]?.body).toBe('### Added\n\n- A change.');
 
   // The older release once more: nothing goes back to it.

@@ -12,6 +12,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -49,6 +50,7 @@ const ended = (child: ReturnType<typeof spawn>) =>
 /** What every package installs, but for the files of zsh, which have a place in each system. */
 const installed = [
   'etc/redlockrc.example',
+  'usr/bin/redlock-guard',
   'usr/bin/redlock-run',
   'usr/bin/redlockctl',
   'usr/share/bash-completion/completions/redlock-run',
@@ -98,15 +100,49 @@ test('LICENSES.txt has in full what is in the executable and in the image', () =
     'Apache License\n *Version 2\\.0',
     'Bun \\S+ is under the MIT License[\\s\\S]*\nPermission is hereby granted',
     '\nboringssl: ',
+    '\nredlock-guard for Linux contains musl',
     '\nmusl\n[\\s\\S]*Rich Felker[\\s\\S]*Permission is hereby granted',
   ])
     expect(text).toMatch(new RegExp(heading));
 });
 
+test('the npm package installs the guard of each system in its own version', async () => {
+  const manifestIn = async (file: string) => {
+    const { stdout } = await run('tar', ['-xzOf', join(folder, file), 'package/package.json']);
+    return JSON.parse(stdout);
+  };
+  const { version, optionalDependencies } = await manifestIn(
+    named(/^redlock-run-[\d.]+\.tgz$/).slice(folder.length),
+  );
+  const found: Record<string, string> = {};
+  for (const file of readdirSync(folder).filter((name) => /-guard-.*\.tgz$/.test(name))) {
+    const guard = await manifestIn(file);
+    expect(guard.name).toBe(`@redlock-run/guard-${guard.os}-${guard.cpu}`);
+    found[guard.name] = guard.version;
+  }
+  expect(Object.keys(found)).toHaveLength(4);
+  expect(found).toEqual(optionalDependencies);
+  expect(new Set(Object.values(found))).toEqual(new Set([version]));
+});
+
+test('each guard for Linux is static, so it runs with glibc and musl', async () => {
+  for (const [system, machine] of [
+    ['linux-x64', 62],
+    ['linux-arm64', 183],
+  ] as const) {
+    const tree = fresh();
+    await run('tar', ['-xzf', named(new RegExp(`guard-${system}-.*\\.tgz$`)), '-C', tree]);
+    const file = join(tree, 'package/redlock-guard');
+    const bytes = readFileSync(file);
+    expect(bytes.readUInt16LE(18)).toBe(machine);
+    expect(bytes.includes('/ld-')).toBe(false); // No loader.
+    expect(statSync(file).mode & 0o111).toBe(0o111);
+  }
+});
+
 interface Component {
   readonly name: string;
   readonly purl: string;
-  readonly scope?: string;
   readonly licenses: readonly { readonly license?: { readonly id: string }; expression?: string }[];
 }
 
@@ -361,9 +397,11 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
       expect.arrayContaining(['created', 'licenses', 'revision', 'source', 'version']),
     );
     const licences = Labels['org.opencontainers.image.licenses'].split(' AND ');
-    const inside = components().filter(({ scope }) => scope !== 'optional');
-    expect(licences).toEqual(expect.arrayContaining([...new Set(inside.flatMap(licencesOf))]));
+    const inside = new Set(components().flatMap(licencesOf));
+    expect(licences).toEqual(expect.arrayContaining([...inside]));
     for (const { digest } of layers) await run('tar', ['-xzf', blob(digest), '-C', root]);
+    // A container engine provides it.
+    await run('mknod', ['--mode=666', join(root, 'dev/null'), 'c', '1', '3']);
   }, generous(40_000));
 
   /** Starts the entry point as process 1, as a container engine does, but with this network. */
@@ -409,7 +447,10 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
     const copy = fresh();
     cpSync(join(root, 'glibc/bin'), join(copy, 'bin'), { recursive: true, verbatimSymlinks: true });
     mkdirSync(join(copy, 'home'));
-    const { stdout } = await run(join(copy, 'bin/redlockctl'), ['--version']);
-    expect(stdout).toMatch(/^redlockctl /);
+    const { stdout } = await run(join(copy, 'bin/redlock-run'), ['copied', '--', 'echo', 'ran'], {
+      env: environment(),
+    });
+    expect(stdout).toBe('ran\n');
+    await untilNothingIsLeft(masters);
   });
 });

@@ -1,28 +1,20 @@
 // This version beside the last release, on the same masters: they exclude each other and wait in
-// one queue. PREVIOUS_RELEASE names the npm tarball of the last release; without it nothing is
+// one queue. PREVIOUS_RELEASE is the path of redlock-run of the last release; without it nothing is
 // tested here, because there is none yet.
 
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { environmentFor, locksOn, program, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
-import { install } from '../servers/packed.ts';
-import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
-const tarball = process.env.PREVIOUS_RELEASE ?? '';
+const previous = process.env.PREVIOUS_RELEASE ?? '';
 const { masters } = useMasters(3);
-let previous: string;
 
-describe.runIf(tarball !== '')('this version and the last release', () => {
-  beforeAll(async () => {
-    const folder = await install({ tarball, files: [] });
-    previous = join(folder, 'node_modules/.bin/redlock-run');
-  }, generous(40_000));
-
+describe.runIf(previous !== '')('this version and the last release', () => {
   test('the last release is another version', async () => {
     const versions = [previous, program].map((file) => promisify(execFile)(file, ['--version']));
     const [theirs, ours] = await Promise.all(versions);

@@ -1,5 +1,5 @@
 // The npm package under Plug'n'Play, the default of Yarn: there is no node_modules, and a loader
-// finds what is in zip files. The guard needs it too.
+// finds what is in zip files. The guard cannot be executed there, so Yarn unpacks its package.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { environmentFor, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
-import { pack } from '../servers/packed.ts';
+import { pack, packGuard } from '../servers/packed.ts';
 import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   yarn = (...args) => run(process.execPath, [program, ...args], { cwd: folder, env });
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
   writeFileSync(join(folder, 'yarn.lock'), '');
-  await yarn('add', (await pack()).tarball);
+  await yarn('add', (await pack()).tarball, (await packGuard()).tarball);
 }, generous(100_000));
 
 test('a command is run and guarded', async () => {

@@ -1,15 +1,20 @@
-// The package as a user gets it: packed once for a test file, and installed into empty folders. Its
-// one optional dependency is copied from the checkout, so that this needs no network.
+// The package as a user gets it: packed once for a test file, and installed into empty folders. The
+// package of its guard has the guard of the checkout, so that this needs no network and no compiler
+// for other systems.
 
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { writeGuardPackage } from '../../scripts/release/guards.js';
 import { scratchFolder } from './watchdog.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The name of the package of the guard for this machine. */
+export const guardPackage = `@redlock-run/guard-${process.platform}-${process.arch}`;
 
 export interface Packed {
   readonly tarball: string;
@@ -18,10 +23,22 @@ export interface Packed {
 }
 
 /** The package of this checkout, as it was built last. */
-export async function pack(): Promise<Packed> {
+export function pack(): Promise<Packed> {
+  return packFolder(root);
+}
+
+/** The package of the guard that was built last. */
+export async function packGuard(): Promise<Packed> {
+  const folder = mkdtempSync(join(scratchFolder(), 'guard-'));
+  const system = `${process.platform}-${process.arch}`;
+  writeGuardPackage(folder, system, join(root, 'dist', 'redlock-guard'), '');
+  return packFolder(folder);
+}
+
+async function packFolder(source: string): Promise<Packed> {
   const folder = join(scratchFolder(), 'packed');
-  mkdirSync(folder);
-  const { stdout } = await npm(root, 'pack', '--json', '--pack-destination', folder);
+  mkdirSync(folder, { recursive: true });
+  const { stdout } = await npm(source, 'pack', '--json', '--pack-destination', folder);
   const [packed] = JSON.parse(stdout);
   return {
     tarball: join(folder, packed.filename),
@@ -29,26 +46,20 @@ export async function pack(): Promise<Packed> {
   };
 }
 
-/** Installs a package into an empty folder, and returns that. */
-export async function install({ tarball }: Packed, { hasOptional = true } = {}): Promise<string> {
+/** Installs a package into an empty folder, without its guard, and returns that folder. */
+export async function install({ tarball }: Packed): Promise<string> {
   const folder = mkdtempSync(join(scratchFolder(), 'installed-'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
-  await npm(folder, 'install', '--offline', '--omit=optional', tarball);
-  if (hasOptional) addOptional(folder);
+  await npm(folder, 'install', '--offline', tarball);
   return folder;
 }
 
-/** A copy of a folder without the optional package in which that is installed too. */
-export function withOptional(folder: string): string {
+/** A copy of a folder in which the guard is installed too. */
+export async function withGuard(folder: string): Promise<string> {
   const copy = mkdtempSync(join(scratchFolder(), 'installed-'));
   cpSync(folder, copy, { recursive: true, verbatimSymlinks: true });
-  addOptional(copy);
+  await npm(copy, 'install', '--offline', (await packGuard()).tarball);
   return copy;
-}
-
-function addOptional(folder: string): void {
-  for (const name of ['koffi', '@koromix'].map((one) => join('node_modules', one)))
-    cpSync(join(root, name), join(folder, name), { recursive: true });
 }
 
 /** Runs npm; if npm runs the tests, the same npm. */

@@ -9,7 +9,7 @@ import { isStandalone, pathOf } from './run-cli.ts';
 import { scratchFolder } from './watchdog.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const parts = ['package.json', 'bin', 'dist', 'node_modules/koffi', 'node_modules/@koromix'];
+const parts = ['package.json', 'bin', 'dist'];
 /** Of dist/: large, and programs by themselves. */
 const executables = ['dist/redlock-run', 'dist/redlockctl'].map((name) => join(root, name));
 

@@ -61,6 +61,14 @@ export const checkers = {
     return `the command of ${holding.value} runs on: ${fact.kind}`;
   },
 
+  /** In calm weather no run loses its lock: it is extended in time, and its guard knows it. */
+  kept(fact, { isUndisturbed, rosters }) {
+    const isOnStage = rosters === null; // Its stories have troubles that no option shows.
+    if (fact.kind !== 'ended' || !isUndisturbed || isOnStage) return null;
+    const { name, cause } = fact.program;
+    return cause?.kind === 'lost' ? `${name} has lost its lock: ${cause.reason}` : null;
+  },
+
   /**
    * No script changes what another holds: its value in a key, its expiry beside a key, its slot.
    */

@@ -7,7 +7,7 @@ import { type ExecutionContext, type Plan, Program } from './program.ts';
 import type { Random } from './random.ts';
 import type { Rosters } from './rosters.ts';
 import type { ChildHabits } from './sim-child.ts';
-import type { Running } from './weather.ts';
+import { haveBoth, type Running } from './weather.ts';
 import { drawWish } from './wish.ts';
 
 export interface Crowd extends ExecutionContext {
@@ -121,11 +121,21 @@ export class Contender {
     if (random.chance(killChance)) {
       world.after(random.between(0, 3 * ttlMs), () => {
         if (program.known.endedAt !== null || !this.#crowd.isStormy()) return;
+        if (haveBoth(program.guards) && random.chance(0.25)) return this.#killGuard(program);
         world.note(program.process.name, 'dies suddenly');
         world.mark('sudden death');
         if (orphanChance > 0 && random.chance(orphanChance)) program.dieWithGuard();
         else program.process.die();
       });
     }
+  }
+
+  /** The other guard ends the command. */
+  #killGuard({ guards }: Program): void {
+    const guard = this.#random.pick(guards);
+    const { world } = this.machine;
+    world.note(guard.name, 'dies suddenly');
+    world.mark('death of a guard');
+    guard.die();
   }
 }

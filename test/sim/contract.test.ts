@@ -5,6 +5,7 @@
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ownerKeyOf } from '../../src/redis/keys.ts';
+import { maxTimerMs } from '../../src/system/clock.ts';
 import { masterContract } from '../contract/master.ts';
 import { olderContract } from '../contract/older.ts';
 import type { World as ContractWorld, Server } from '../contract/world.ts';
@@ -51,7 +52,10 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     );
     const endpoint = new Endpoint(stage.network, process, server, 0);
     endpoints.push(endpoint);
-    return { endpoint, clock: realSystem.createSystemClock(() => {}, process.machine) };
+    return {
+      endpoint,
+      clock: realSystem.createSystemClock(() => {}, process.machine, maxTimerMs.alone),
+    };
   };
   const observer = () => {
     const { endpoint, clock } = newProcess();

@@ -3,12 +3,9 @@
 // programs break no assumption.
 
 import { driftMsOf, usualDriftFactor } from '../../src/lock/quorum.ts';
+import { guardSlackMsOf } from '../../src/lock/timings.ts';
 import type { Options } from './options.ts';
 
-/** Timers do not run while the machine sleeps; its alarm rings so long after they are due. */
-const alarmAfterMs = 50;
-/** What the system clock does not notice. */
-const unnoticedMs = 20;
 /**
  * docs/protocols.md: how far clocks may differ in the older protocol, less the time of messages.
  */
@@ -22,10 +19,11 @@ export function unfairnessOf(options: Options): string[] {
   const rateRatio = (1 + masterDrift) / (1 - clientDrift);
   const isForgetful = options.restartEveryMs !== null && options.memory !== 'all';
   const isStopped =
-    options.pauseEveryMs !== null && !options.hasGuard && options.pauseMs > marginMs / 2;
+    options.pauseEveryMs !== null && options.arePausedTogether && options.pauseMs > marginMs / 2;
   const isAsleep =
     options.suspendEveryMs !== null &&
-    options.suspendMs > marginMs - alarmAfterMs - unnoticedMs - marginMs / 8;
+    // The guard acts so much later than redlock-run, and the command takes a moment to die.
+    options.suspendMs > marginMs - guardSlackMsOf(marginMs) - marginMs / 8;
   const breaches: [boolean, string][] = [
     [
       rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs, usualDriftFactor)),
@@ -51,7 +49,7 @@ export function unfairnessOf(options: Options): string[] {
       'masters come back empty, say that they keep everything, and allow no marks',
     ],
     [options.rosterChange === 'at-once', 'two lists of masters have quorums without a common one'],
-    [isStopped, 'programs stop for longer than the margin, and no guard watches their commands'],
+    [isStopped, 'programs stop for longer than the margin, and both their guards with them'],
     [isAsleep, 'machines sleep for longer than the margin'],
     [options.isListedTwice, 'one server is listed twice and cannot be told'],
     [

@@ -2,7 +2,7 @@
 // (sim-process.ts); it has no network. While it sleeps, the monotonic clock stands still, and boot
 // time and the wall clock go on, as on Linux.
 
-import type { Alarm, ClockSources } from '../../src/system/clock.ts';
+import type { ClockSources } from '../../src/system/clock.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -19,7 +19,6 @@ export class Machine implements ClockSources {
   readonly name: string;
   readonly world: World;
   readonly rate: number;
-  readonly alarm = null;
   readonly processes = new Set<SimProcess>();
   /** The true time for which it was stopped or asleep, for checkers of durations. */
   stoppedMs = 0;
@@ -39,28 +38,16 @@ export class Machine implements ClockSources {
     return 1_000 + (awakeUntil - this.#sleptMs) * this.rate;
   };
 
+  /** As the kernel has it. */
+  get bootNow(): number {
+    return 5_000 + this.world.now * this.rate;
+  }
+
   /** In steps of 10 ms, as os.uptime gives it. */
-  readonly boot = (): number => Math.floor((5_000 + this.world.now * this.rate) / 10) * 10;
+  readonly boot = (): number => Math.floor(this.bootNow / 10) * 10;
 
   readonly wall = (): number =>
     Math.floor(epochMs + this.world.now * this.rate + this.#wallOffsetMs);
-
-  /** The clocks of a process whose kernel wakes it: its timers stand still while it sleeps. */
-  alarmedFor(process: SimProcess): ClockSources {
-    const { monotonic, boot, wall, rate, world } = this;
-    const alarm: Alarm = (onRing) => {
-      let cancel = () => {};
-      return (afterMs) => {
-        cancel();
-        if (afterMs === null) return;
-        const ring = world.after(afterMs / rate, () => process.deliver(onRing));
-        cancel = () => {
-          ring.isCancelled = true;
-        };
-      };
-    };
-    return { monotonic, boot, wall, alarm };
-  }
 
   get isAsleep(): boolean {
     return this.#asleepSince !== null;

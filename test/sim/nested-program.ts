@@ -4,20 +4,21 @@
 
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
-import { guardSlackMsOf } from '../../src/lock/timings.ts';
-import type { EnclosingLease } from '../../src/lock/types.ts';
+import type { EnclosingLease, Lease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { LockObserver } from '../../src/redis/observer.ts';
 import type { AcquisitionParts } from '../../src/run/acquisition.ts';
-import type { Child } from '../../src/run/child.ts';
+import type { GuardListener } from '../../src/run/guard-client.ts';
 import type { RunEvent } from '../../src/run/ports.ts';
 import type { ChildExit, Signal } from '../../src/run/run-result.ts';
+import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import { type OuterLockParts, observedEnclosingLock } from './observed-enclosing-lock.ts';
 import { type ExecutionContext, markOf } from './program.ts';
-import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
-import { SimGuard } from './sim-guard.ts';
+import { type ChildHabits, SimTree } from './sim-child.ts';
+import { guardOptionsIn, SimGuard } from './sim-guard.ts';
 import { SimProcess } from './sim-process.ts';
+import type { System } from './system.ts';
 import type { Holding, KnownProgram } from './witness.ts';
 
 export class NestedProgram {
@@ -27,12 +28,15 @@ export class NestedProgram {
   tree: SimTree | null = null;
   /** How it ended; called once, also when it has died. */
   onExit: (exit: ChildExit) => void = () => {};
+  /** A process of its command has ended. */
+  onTreeEnd: () => void = () => {};
   /** Its belief in the enclosing lock. */
   readonly #beliefs: Holding[] = [];
   readonly #around: ExecutionContext;
   readonly #enclosing: Holding;
   readonly #habits: ChildHabits;
   #post: (signal: Signal) => void = () => {};
+  #guard: SimGuard | null = null;
 
   constructor(around: ExecutionContext, enclosing: Holding, name: string, habits: ChildHabits) {
     const { machine } = enclosing;
@@ -72,6 +76,10 @@ export class NestedProgram {
     this.process.deliver(() => void this.#main().catch(machine.world.crash));
   }
 
+  get guards(): readonly SimProcess[] {
+    return this.#guard?.processes ?? [];
+  }
+
   signal(signal: Signal): void {
     this.process.world.after(0, () => this.process.deliver(() => this.#post(signal)));
   }
@@ -89,18 +97,11 @@ export class NestedProgram {
   async #main(): Promise<void> {
     const { system, options } = this.#around;
     const { process } = this;
-    const { reserveMs, graceMs, marginMs, giveUpAfterMs } = options;
-    const clock = system.createSystemClock(() => {}, process.machine.alarmedFor(process));
+    const { reserveMs, marginMs, giveUpAfterMs } = options;
+    const clock = system.createSystemClock(() => {}, process.machine, maxTimerMs.guarded);
     const observers = this.#observers(clock);
     const report = (event: RunEvent) => this.#note(event);
     const enclosingLock = this.#enclosingLock({ observers, clock, report });
-    const onStopping = () => run.stoppedByGuard();
-    const guardOptions = {
-      graceMs,
-      slackMs: guardSlackMsOf(marginMs),
-      lateMs: options.guardLateMs,
-    };
-    const guard = new SimGuard(system, process, guardOptions, onStopping);
     const runSettings = {
       ...options,
       holdAtLeastMs: 0,
@@ -118,18 +119,22 @@ export class NestedProgram {
       servers: [],
       wait: (waitMs, aborted) => enclosingLock.acquire({ waitMs, giveUpAfterMs, aborted }),
       release: () => enclosingLock.release(),
-      confirm: (timeLeft) => guard.confirm(timeLeft),
       whyMastersReplaced: () => null,
     };
-    const run = new system.Run(runSettings as never, {
+    const run: InstanceType<System['Run']> = new system.Run(runSettings as never, {
       redlock: enclosingLock,
       clock,
       random,
       report,
-      guard,
       listen: null,
       acquire: (aborted) => system.acquireForRun(acquisitionSettings, acquiring, aborted),
-      startChild: () => this.#startChild(guard, clock),
+      startChild: (lease) => {
+        this.#guard = this.#startGuard(lease, clock, {
+          onStopping: () => run.stoppedByGuard(),
+          onLost: () => run.post({ kind: 'lost', reason: 'guard-lost' }),
+        });
+        return this.#guard;
+      },
       areMastersReplaced: () => false,
       onLost: () => {},
       userOf: () => null,
@@ -144,7 +149,6 @@ export class NestedProgram {
       `nested run ends: ${cause.kind === 'not-acquired' ? cause.acquisition.kind : cause.kind}`,
     );
     process.world.note(process.name, `ends: ${cause.kind}`);
-    guard.done();
     for (const observer of observers) observer.close();
     this.#end({ kind: 'exited', code: 0 });
   }
@@ -180,22 +184,22 @@ export class NestedProgram {
     );
   }
 
-  #startChild(guard: SimGuard, clock: Clock): Child {
+  #startGuard(lease: Lease, clock: Clock, listener: GuardListener): SimGuard {
     const { process } = this;
-    let exit: (exit: ChildExit) => void = () => {};
-    const exited = new Promise<ChildExit>((resolve) => {
-      exit = resolve;
-    });
-    const onExit = (how: ChildExit) => process.deliver(() => exit(how));
-    const started = guard.start(() => {
-      const tree = new SimTree(process.machine, process.name, this.#habits, onExit);
+    const { system, options, witness } = this.#around;
+    const startTree = (onEnd: () => void) => {
+      const tree = new SimTree(process.machine, process.name, this.#habits, () => {
+        onEnd();
+        this.onTreeEnd();
+      });
       this.tree = tree;
       process.world.mark('nested command');
       const belief = this.#beliefs[0];
-      if (belief) this.#around.witness.childStarted(belief, tree);
+      if (belief) witness.childStarted(belief, tree);
       return tree;
-    });
-    return childOf(started, clock, exited);
+    };
+    const timeLeft = system.timeLeftOf(lease, options, clock);
+    return new SimGuard(process, guardOptionsIn(options), timeLeft, startTree, listener);
   }
 
   /** What the environment tells of the enclosing run. */

@@ -32,6 +32,8 @@ export interface Weather {
   readonly startMs: number;
   readonly pauseEveryMs: number | null;
   readonly pauseMs: number;
+  /** redlock-run and both its guards are stopped together; otherwise one of the three. */
+  readonly arePausedTogether: boolean;
   readonly suspendEveryMs: number | null;
   readonly suspendMs: number;
   readonly clientStepEveryMs: number | null;
@@ -90,8 +92,7 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly foreignTtlMs: number;
   readonly foreignSlackMs: number;
   readonly restartGraceMs: number;
-  readonly hasGuard: boolean;
-  /** By how much a guard and its messages may be late. */
+  /** By how much the start of a guard, and a message to or from it, may be late. */
   readonly guardLateMs: number;
   readonly isFenced: boolean;
   /** Whether runs leave lines in the history. */
@@ -136,6 +137,7 @@ const stillness: Weather = {
   startMs: 0,
   pauseEveryMs: null,
   pauseMs: 0,
+  arePausedTogether: false,
   suspendEveryMs: null,
   suspendMs: 0,
   clientStepEveryMs: null,
@@ -189,7 +191,6 @@ export function calmOptions(random: Random): Options {
     foreignTtlMs: 0,
     foreignSlackMs: 0,
     restartGraceMs: 0,
-    hasGuard: true,
     guardLateMs: 0,
     isFenced: random.chance(0.9),
     hasHistory: true,

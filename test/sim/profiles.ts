@@ -262,11 +262,9 @@ export const fairProfiles = {
     readerChance: random.pick([0, 0, 0.5]),
     slotCount: random.pick([1, 1, 2]),
     workMs: ttlMs * random.between(0.05, 1),
-    guardLateMs: random.pick([0, 0, ttlMs * random.between(0.3, 1)]),
   })),
-  'dead-connections': ({ ttlMs }, random) => ({
+  'dead-connections': (_, random) => ({
     deadChance: random.pick([0.05, 0.3, 1]),
-    guardLateMs: random.pick([0, 0, ttlMs * random.between(0.3, 1)]),
     contenderCount: random.integer(2, 8),
     readerChance: random.pick([0, 0, 0.5]),
     waitMs: random.pick([0, 500, 4_000]),
@@ -387,12 +385,12 @@ export const hostileProfiles = {
     fires: ['exclusion', 'honesty'],
     disturb: () => ({ evictEveryMs: 60, thinkMs: 30 }),
   },
-  'long-pauses-unguarded': {
+  'stopped-together': {
     fires: ['childUnderLease', 'oneChild'],
     disturb: ({ ttlMs }: Options) => ({
       pauseEveryMs: 200,
       pauseMs: 3 * ttlMs,
-      hasGuard: false,
+      arePausedTogether: true,
       workMs: 2 * ttlMs,
     }),
   },

@@ -5,13 +5,14 @@
 import type { Listen } from '../../src/lock/holder-channel.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
-import { guardSlackMsOf } from '../../src/lock/timings.ts';
-import type { Claim, Sharing } from '../../src/lock/types.ts';
+import type { Claim, Lease, Sharing } from '../../src/lock/types.ts';
 import type { NotAcquired } from '../../src/lock/wait.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { AcquisitionParts, RunWaitParts, RunWaitSettings } from '../../src/run/acquisition.ts';
+import type { GuardListener } from '../../src/run/guard-client.ts';
 import type { Finished, RunEvent } from '../../src/run/ports.ts';
-import type { ChildExit, Signal } from '../../src/run/run-result.ts';
+import type { Signal } from '../../src/run/run-result.ts';
+import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import { NestedProgram } from './nested-program.ts';
@@ -19,14 +20,14 @@ import type { Network } from './network.ts';
 import { observedRedlock } from './observed-redlock.ts';
 import type { Options } from './options.ts';
 import type { Random } from './random.ts';
-import { type ChildHabits, childOf, SimTree, type Tree } from './sim-child.ts';
-import { SimGuard } from './sim-guard.ts';
+import { type ChildHabits, SimTree, type Tree } from './sim-child.ts';
+import { guardOptionsIn, SimGuard } from './sim-guard.ts';
 import { SimNest } from './sim-nest.ts';
 import { SimProcess } from './sim-process.ts';
 import type { SimServer } from './sim-server.ts';
 import type { System } from './system.ts';
 import type { Wish } from './wish.ts';
-import type { KnownProgram, Witness } from './witness.ts';
+import type { Holding, KnownProgram, Witness } from './witness.ts';
 
 export interface ExecutionContext {
   readonly system: System;
@@ -67,7 +68,7 @@ export class Program {
   readonly #random: Random;
   #post: (signal: Signal, isFromTerminal: boolean) => void = () => {};
   #guard: SimGuard | null = null;
-  /** It had the lock, and released it because its guard was late. */
+  /** It had the lock, and released it because it was too late to use it. */
   #wasReleased = false;
   /** It stops because a person has asked for it. */
   #wasAsked = false;
@@ -115,12 +116,16 @@ export class Program {
     this.process.world.after(0, () => this.process.deliver(() => this.#post('SIGINT', true)));
   }
 
-  /** Dies suddenly, together with its guard if it has a nested run, which is then on its own. */
+  get guards(): readonly SimProcess[] {
+    return this.#guard?.processes ?? [];
+  }
+
+  /** Dies suddenly, with both guards if it has a nested run, which is then on its own. */
   dieWithGuard(): void {
     this.process.die();
     if (this.#plan.inner === null) return;
     this.process.world.mark('run inside of a dead one');
-    this.#guard?.process.die();
+    for (const guard of this.guards) guard.die();
     for (const value of this.known.values) {
       const holding = this.#around.witness.holdings.get(value);
       if (holding) holding.tree = null;
@@ -163,7 +168,7 @@ export class Program {
     const { machine, world } = process;
     const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol } = options;
     const noteJump = () => world.mark('jump of a clock noticed');
-    const clock = system.createSystemClock(noteJump, machine.alarmedFor(process));
+    const clock = system.createSystemClock(noteJump, machine, maxTimerMs.guarded);
     const registry = new system.ServerRegistry();
     const historyBytes = usualHistoryBytes;
     const masterCount = this.known.endpoints.length;
@@ -185,14 +190,6 @@ export class Program {
     const driftFactor = usualDriftFactor;
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs, driftFactor };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
-    const guardOptions = {
-      graceMs,
-      slackMs: guardSlackMsOf(marginMs),
-      lateMs: options.guardLateMs,
-    };
-    const onStopping = () => run.stoppedByGuard();
-    const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
-    this.#guard = guard;
     const random = this.#random.next;
     const parts = { clock, random, report };
     const waiting: RunWaitParts = {
@@ -212,11 +209,9 @@ export class Program {
       release: (claim) => {
         world.mark('acquired, and released at once');
         this.#wasReleased = true;
-        // It tries again, as often as its guard is late.
-        this.known.allowedMs += 2 * options.guardLateMs + roundMsIn(options);
+        this.known.allowedMs += roundMsIn(options); // It tries again.
         return redlock.release(claim, 0, null);
       },
-      confirm: async (timeLeft) => (guard === null ? null : guard.confirm(timeLeft)),
       whyMastersReplaced: () => null,
     };
     const { reserveMs, extendEveryMs } = options;
@@ -234,12 +229,20 @@ export class Program {
       keepsBackground: false,
     } as const;
     const acquisition = { reserveMs, marginMs, waitMs: this.#plan.waitMs, jitterMs: 0 };
-    const run = new system.Run(settings, {
+    const run: InstanceType<System['Run']> = new system.Run(settings, {
       ...parts,
       redlock,
-      guard: guard ?? { setDeadlines: () => {}, done: () => {} },
       acquire: (aborted) => system.acquireForRun(acquisition, acquiring, aborted),
-      startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
+      startChild: (lease) => {
+        this.#guard = this.#startGuard(lease, clock, {
+          onStopping: () => run.stoppedByGuard(),
+          onLost: () => {
+            report({ kind: 'guard-lost' });
+            run.post({ kind: 'lost', reason: 'guard-lost' });
+          },
+        });
+        return this.#guard;
+      },
       areMastersReplaced: () => this.areMastersReplaced,
       onLost: (_, { result: { cause } }) => {
         if (cause.kind === 'lost') this.losses.push(cause.reason);
@@ -255,37 +258,31 @@ export class Program {
     this.known.cause = cause;
     if (cause.kind === 'not-acquired') this.#notAcquired(cause.acquisition);
     world.note(process.name, `ends: ${this.finished.result.cause.kind}`);
-    guard?.done();
     for (const master of masters) master.close();
   }
 
-  #startChild(value: string, clock: Clock, guard: SimGuard | null) {
+  #startGuard(lease: Lease, clock: Clock, listener: GuardListener): SimGuard {
     const { process } = this;
-    let exit: (exit: ChildExit) => void = () => {};
-    const exited = new Promise<ChildExit>((resolve) => {
-      exit = resolve;
-    });
-    const onExit = (how: ChildExit) => process.deliver(() => exit(how));
-    const startTree = (): Tree => {
-      const { habits } = this.#plan;
-      const nested = this.#nest(value, onExit);
-      const tree = nested ?? new SimTree(process.machine, process.name, habits, onExit);
-      const holding = this.#around.witness.holdings.get(value);
-      if (holding) this.#around.witness.childStarted(holding, tree);
+    const { system, options, witness } = this.#around;
+    const startTree = (onEnd: () => void): Tree => {
+      const holding = witness.holdings.get(lease.claim.value);
+      const tree =
+        this.#nest(holding, onEnd) ??
+        new SimTree(process.machine, process.name, this.#plan.habits, onEnd);
+      if (holding) witness.childStarted(holding, tree);
       return tree;
     };
-    const started = guard ? guard.start(startTree) : Promise.resolve(startTree());
-    return childOf(started, clock, exited);
+    const timeLeft = system.timeLeftOf(lease, options, clock);
+    return new SimGuard(process, guardOptionsIn(options), timeLeft, startTree, listener);
   }
 
-  #nest(value: string, onExit: (exit: ChildExit) => void): Tree | null {
+  #nest(enclosing: Holding | undefined, onEnd: () => void): Tree | null {
     const { inner } = this.#plan;
-    const enclosing = this.#around.witness.holdings.get(value);
     if (inner === null || enclosing === undefined) return null;
     const nested = new NestedProgram(this.#around, enclosing, `${this.process.name}:inner`, inner);
-    nested.onExit = onExit;
+    const tree = new SimNest(nested, this.#around.options.isOutOfReach, onEnd);
     this.onInner(nested);
-    return new SimNest(nested, this.#around.options.isOutOfReach ? onExit : null);
+    return tree;
   }
 
   #newClaim(): Claim {

@@ -272,7 +272,7 @@ describe('releasing', () => {
     program.process.resume();
     await stage.pass(1_000);
     expect(resultOf(program)).toEqual([
-      { kind: 'lost', reason: 'suspended', isOutlived: true },
+      { kind: 'lost', reason: 'suspended' },
       { kind: 'signaled', signal: 'SIGKILL' },
     ]);
   });

@@ -1,9 +1,7 @@
 // The command of a run with its background processes: works for a while, obeys the stop signal or
-// does not, dies of SIGKILL a moment after it. It implements the Child port for both redlock-run
-// and its guard, and goes on while redlock-run is stopped.
+// does not, dies of SIGKILL a moment after it. Its guard stops and kills it, and it goes on while
+// redlock-run is stopped.
 
-import type { Clock } from '../../src/lock/ports.ts';
-import type { Child, Ended } from '../../src/run/child.ts';
 import type { ChildExit } from '../../src/run/run-result.ts';
 import type { Machine } from './machine.ts';
 import { SimProcess } from './sim-process.ts';
@@ -14,7 +12,7 @@ export interface ChildHabits {
   /** From the stop signal to its end; null: it ignores the signal. */
   readonly obeysInMs: number | null;
   readonly diesInMs: number;
-  /** A background process that lives so much longer than the command; null: there is none. */
+  /** How much longer than the command a background process lives; null: there is none. */
   readonly leftoverMs: number | null;
 }
 
@@ -23,33 +21,27 @@ export interface Tree {
   readonly aliveCount: number;
   /** Alive, and on a machine that is awake: able to do harm. */
   readonly isRunning: boolean;
+  /** How the command itself has ended; null: it has not. */
+  readonly exit: ChildExit | null;
   stop(): void;
-  kill(clock: Clock): Promise<readonly number[]>;
+  /** Kills what is alive now. */
+  kill(): void;
 }
-
-/** Between two scans, as in src/run/processes. */
-const apartMs = 30;
-const emptyScanCount = 3;
 
 export class SimTree implements Tree {
   readonly machine: Machine;
+  exit: ChildExit | null = null;
   readonly #habits: ChildHabits;
   readonly #alive = new Set<SimProcess>();
   readonly #root: SimProcess;
-  readonly #onExit: (exit: ChildExit) => void;
-
+  readonly #onEnd: () => void;
   #isObeying = false;
 
-  constructor(
-    machine: Machine,
-    name: string,
-    habits: ChildHabits,
-    onExit: (exit: ChildExit) => void,
-  ) {
+  /** `onEnd` is called when any of its processes has ended. */
+  constructor(machine: Machine, name: string, habits: ChildHabits, onEnd: () => void) {
     this.machine = machine;
     this.#habits = habits;
-    this.#onExit = onExit;
-
+    this.#onEnd = onEnd;
     this.#root = this.#spawn(`${name}:child`);
     this.#root.timer(habits.workMs, () => this.#finishWork());
   }
@@ -66,23 +58,17 @@ export class SimTree implements Tree {
     const { obeysInMs } = this.#habits;
     if (this.#isObeying || obeysInMs === null) return;
     this.#isObeying = true;
-    for (const process of this.#alive) {
-      process.timer(obeysInMs, () => this.#end(process, { kind: 'signaled', signal: 'SIGTERM' }));
-    }
+    this.#endAll(obeysInMs, 'SIGTERM');
   }
 
-  /** Until three scans in a row have found no process. */
-  async kill(clock: Clock): Promise<readonly number[]> {
-    for (let emptyCount = 0; emptyCount < emptyScanCount; ) {
-      emptyCount = this.#alive.size === 0 ? emptyCount + 1 : 0;
-      for (const process of this.#alive) {
-        process.timer(this.#habits.diesInMs, () =>
-          this.#end(process, { kind: 'signaled', signal: 'SIGKILL' }),
-        );
-      }
-      if (emptyCount < emptyScanCount) await clock.sleep(this.#alive.size > 0 ? 1 : apartMs);
+  kill(): void {
+    this.#endAll(this.#habits.diesInMs, 'SIGKILL');
+  }
+
+  #endAll(afterMs: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+    for (const process of this.#alive) {
+      process.timer(afterMs, () => this.#end(process, { kind: 'signaled', signal }));
     }
-    return [];
   }
 
   #spawn(name: string): SimProcess {
@@ -93,53 +79,19 @@ export class SimTree implements Tree {
 
   #finishWork(): void {
     const { leftoverMs, exitCode } = this.#habits;
+    const exit = { kind: 'exited', code: exitCode } as const;
     if (leftoverMs !== null && !this.#isObeying) {
       const leftover = this.#spawn(`${this.#root.name}'s`);
-      leftover.timer(leftoverMs, () => this.#end(leftover, null));
+      leftover.timer(leftoverMs, () => this.#end(leftover, exit));
     }
-    this.#end(this.#root, { kind: 'exited', code: exitCode });
+    this.#end(this.#root, exit);
   }
 
-  #end(process: SimProcess, exit: ChildExit | null): void {
+  #end(process: SimProcess, exit: ChildExit): void {
     if (process.isDead) return;
     process.die();
     this.#alive.delete(process);
-    if (process === this.#root && exit !== null) this.#onExit(exit);
+    if (process === this.#root) this.exit = exit;
+    this.#onEnd();
   }
-}
-
-const neverStarted: Ended = {
-  exit: { kind: 'never-started', reason: 'suspended' },
-  leftCount: 0,
-  agoMs: 0,
-};
-
-/** The access of redlock-run to the tree, once the guard has started it; null: it has not. */
-export function childOf(
-  started: Promise<Tree | null>,
-  clock: Clock,
-  exited: Promise<ChildExit>,
-): Child {
-  let tree: Tree | null = null;
-  void started.then((one) => {
-    tree = one;
-  });
-  const never = started.then((one) => (one === null ? neverStarted : new Promise<never>(() => {})));
-  return {
-    started: started.then((one) => (one === null ? undefined : 1)),
-    // The guard reports both on one pipe, in this order.
-    exited: Promise.race([
-      never,
-      Promise.all([exited, started]).then(([exit]) => ({
-        exit,
-        leftCount: tree?.aliveCount ?? 0,
-        agoMs: 0,
-      })),
-    ]),
-    relay: (signal) => signal === 'SIGTERM' && tree?.stop(),
-    stop: () => tree?.stop(),
-    hasNamespace: false,
-    kill: async () => (await started)?.kill(clock) ?? [],
-    countAlive: async () => tree?.aliveCount ?? 0,
-  };
 }

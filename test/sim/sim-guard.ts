@@ -1,12 +1,16 @@
-// The guard of a run: src/run/guard/guard.ts in a process of its own, wired as in
-// src/programs/guard.ts. Messages of redlock-run reach it through a pipe, which closes when
-// redlock-run dies. As in src, the guard starts the command.
+// The guard of a run, a model of src/guard/guard.c: two processes that end the command, each by its
+// own clock, and redlock-run's side of their sockets, a model of src/run/guard-client.ts. A message
+// is a function that a socket carries. The inner guard starts the command and acts first; the outer
+// one acts a moment later, where the inner one does not.
 
-import type { Clock } from '../../src/lock/ports.ts';
-import type { GuardLink, TimeLeft } from '../../src/run/ports.ts';
+import { guardSlackMsOf } from '../../src/lock/timings.ts';
+import type { Child, Ended, TimeLeft } from '../../src/run/child.ts';
+import type { GuardListener } from '../../src/run/guard-client.ts';
+import type { ChildExit } from '../../src/run/run-result.ts';
+import type { Options } from './options.ts';
 import type { Tree } from './sim-child.ts';
-import { SimProcess } from './sim-process.ts';
-import type { System } from './system.ts';
+import { type Deadlines, type Guarded, GuardProcess } from './sim-guard-process.ts';
+import type { SimProcess } from './sim-process.ts';
 
 export interface GuardOptions {
   readonly graceMs: number;
@@ -15,112 +19,219 @@ export interface GuardOptions {
   readonly lateMs: number;
 }
 
-/** How long a line takes through the pipe until it is read. */
-const pipeMs = 0.5;
-const startMs = 40;
+export function guardOptionsIn({ graceMs, marginMs, guardLateMs }: Options): GuardOptions {
+  return { graceMs, slackMs: guardSlackMsOf(marginMs), lateMs: guardLateMs };
+}
 
-export class SimGuard implements GuardLink {
-  readonly process: SimProcess;
-  readonly #ward: SimProcess;
-  /** It runs, and has said so. */
-  readonly #ready: Promise<void>;
+/** `onEnd` has to be called whenever a process of the tree has ended. */
+export type StartTree = (onEnd: () => void) => Tree;
+
+/** How long a line takes through a socket until it is read. */
+const socketMs = 0.5;
+const startMs = 5;
+/** As in guard.c: how much later the outer guard acts, and how long a guard has by itself. */
+const outerDelayMs = 50;
+const unguardedGraceMs = 5_000;
+
+export class SimGuard implements Child, Guarded {
+  readonly started: Promise<number | undefined>;
+  readonly exited: Promise<Ended>;
+  readonly swept: Promise<readonly number[]>;
+  readonly graceMs: number;
+  tree: Tree | null = null;
+  isStopping = false;
   readonly #slackMs: number;
   readonly #lateMs: number;
-  #clock: Clock | null = null;
-  #guard: InstanceType<System['Guard']> | null = null;
-  #tree: Tree | null = null;
-  #lastAt = 0;
+  readonly #ward: SimProcess;
+  readonly #listener: GuardListener;
+  readonly #inner: GuardProcess;
+  readonly #outer: GuardProcess;
+  #isExitReported = false;
+  #isDone = false;
+  #isTakenOver = false;
+  #resolveStarted: (pid: number | undefined) => void = () => {};
+  #resolveExited: (ended: Ended) => void = () => {};
+  #resolveSwept: (unkillable: readonly number[]) => void = () => {};
+  #hasStarted = false;
+  #hasExited = false;
+  #isLost = false;
 
-  constructor(system: System, ward: SimProcess, options: GuardOptions, onStopping: () => void) {
-    this.process = new SimProcess(ward.machine, `${ward.name}:guard`);
-    this.#ward = ward;
+  constructor(
+    ward: SimProcess,
+    options: GuardOptions,
+    timeLeft: TimeLeft,
+    startTree: StartTree,
+    listener: GuardListener,
+  ) {
+    this.graceMs = options.graceMs;
     this.#slackMs = options.slackMs;
     this.#lateMs = options.lateMs;
-    this.#ready = new Promise((resolve) => {
-      ward.world.after(startMs + this.#delayMs(), () =>
-        this.process.deliver(() => {
-          const clock = system.createSystemClock(() => {}, ward.machine.alarmedFor(this.process));
-          const guarded = {
-            stop: () => this.#tree?.stop(),
-            kill: () => this.#kill(clock),
-            isEmpty: () => (this.#tree?.aliveCount ?? 0) === 0,
-            size: () => this.#tree?.aliveCount ?? 0,
-          };
-          const settings = { stopSignal: 'SIGTERM', graceMs: options.graceMs } as const;
-          this.#clock = clock;
-          this.#guard = new system.Guard(settings, guarded, clock, () =>
-            this.#pipe(ward, onStopping),
-          );
-          this.#pipe(ward, resolve);
-        }),
-      );
+    this.#ward = ward;
+    this.#listener = listener;
+    this.started = new Promise((resolve) => {
+      this.#resolveStarted = resolve;
     });
-    ward.onDeath(() => this.#pipe(this.process, () => void this.#guard?.abandon()));
+    this.exited = new Promise((resolve) => {
+      this.#resolveExited = resolve;
+    });
+    this.swept = new Promise((resolve) => {
+      this.#resolveSwept = resolve;
+    });
+    const deadlines = this.#deadlines(timeLeft);
+    this.#inner = new GuardProcess(this, `${ward.name}:inner guard`, ward, deadlines, 0);
+    this.#outer = new GuardProcess(this, `${ward.name}:outer guard`, ward, deadlines, outerDelayMs);
+    for (const one of this.#both) one.process.onDeath(() => this.#died(one));
+    ward.onDeath(() => this.#send((one) => one.requestStop(this.graceMs)));
+    ward.world.after(startMs + this.#delayMs(), () =>
+      this.#inner.process.deliver(() => this.#start(startTree)),
+    );
+  }
+
+  /** Those that are alive. */
+  get processes(): readonly SimProcess[] {
+    return this.#both.flatMap(({ process }) => (process.isDead ? [] : [process]));
+  }
+
+  get #both(): readonly GuardProcess[] {
+    return [this.#inner, this.#outer];
   }
 
   setDeadlines(timeLeft: TimeLeft): void {
-    const sent = this.#readings();
-    const [stopInMs, killInMs] = timeLeft();
-    this.#pipe(this.process, () => {
-      const passedMs = Math.max(
-        ...this.#readings().map((reading, index) => reading - (sent[index] ?? reading)),
-      );
-      const from = (this.#clock?.now() ?? 0) - passedMs + this.#slackMs;
-      this.#guard?.setDeadlines(from + stopInMs, from + killInMs);
+    const deadlines = this.#deadlines(timeLeft);
+    this.#send((one) => one.setDeadlines(deadlines));
+  }
+
+  /** The commands of these worlds mind the stop signal only. */
+  relay(signal: string): void {
+    if (signal === 'SIGTERM') this.#send((one) => one === this.#inner && this.tree?.stop());
+  }
+
+  stop(): void {
+    this.#send((one) => one.requestStop(this.graceMs + this.#slackMs));
+  }
+
+  kill(): void {
+    this.#send((one) => one.requestStop(0));
+  }
+
+  /** No run of these worlds has --keep-background. */
+  keep(): void {
+    throw new Error('not simulated');
+  }
+
+  reportStopping(from: GuardProcess): void {
+    this.#report(from, () => this.#listener.onStopping());
+  }
+
+  reportExit(from: GuardProcess): void {
+    const exit = this.tree?.exit ?? null;
+    if (this.#isExitReported || exit === null) return;
+    this.#isExitReported = true;
+    const { machine } = this.#ward;
+    const [leftCount, at] = [this.tree?.aliveCount ?? 0, machine.monotonic()];
+    this.#report(from, () => {
+      this.#hearExit({ exit, leftCount, agoMs: machine.monotonic() - at });
     });
   }
 
-  /** Resolves when the guard runs and has these deadlines, and redlock-run has the confirmation. */
-  async confirm(timeLeft: TimeLeft): Promise<null> {
-    await this.#ready;
-    this.setDeadlines(timeLeft);
-    return new Promise((resolve) => {
-      this.#pipe(this.process, () => this.#pipe(this.#ward, () => resolve(null)));
-    });
+  end(from: GuardProcess): void {
+    this.reportExit(from);
+    this.#report(from, () => this.#hearEnd());
+    this.#finish();
   }
 
-  /** Starts the command; null: its lease is over by then. */
-  start(startTree: () => Tree): Promise<Tree | null> {
-    return new Promise((resolve) => {
-      this.#pipe(this.process, () => {
-        const tree = this.#guard?.mayStart ? startTree() : null;
-        this.#tree = tree;
-        if (tree !== null) this.#guard?.begin();
-        this.#pipe(this.#ward, () => resolve(tree));
+  takeOver(): void {
+    if (!this.#inner.process.isPaused) return;
+    this.#isTakenOver = true;
+    this.#inner.process.die();
+  }
+
+  #start(startTree: StartTree): void {
+    if (this.#inner.isStopOverdue) {
+      const exit: ChildExit = { kind: 'never-started', reason: 'suspended' };
+      this.#report(this.#inner, () => {
+        this.#hearExit({ exit, leftCount: 0, agoMs: 0 });
+        this.#hearEnd();
+      });
+      return this.#finish();
+    }
+    const lookAtAll = () => {
+      for (const one of this.#both) this.#ward.world.after(0, () => one.wakeUp());
+    };
+    this.tree = startTree(lookAtAll);
+    this.#report(this.#inner, () => this.#hearStart());
+    lookAtAll();
+  }
+
+  #finish(): void {
+    this.#isDone = true;
+    for (const { process } of this.#both) process.die();
+  }
+
+  #died(dead: GuardProcess): void {
+    if (this.#isDone) return;
+    const other = dead === this.#inner ? this.#outer : this.#inner;
+    const graceMs = this.#isTakenOver ? 0 : Math.min(this.graceMs, unguardedGraceMs);
+    other.isAlone = true;
+    this.#ward.world.after(0, () => {
+      other.receive(() => {
+        if (!this.#isTakenOver) this.#report(other, () => this.#hearLoss());
+        other.requestStop(graceMs);
       });
     });
   }
 
-  done(): void {
-    this.#pipe(this.process, () => {
-      this.#guard?.finish();
-      this.process.die();
-    });
+  #deadlines(timeLeft: TimeLeft): Deadlines {
+    const from = this.#ward.machine.bootNow + this.#slackMs;
+    const [stopInMs, killInMs] = timeLeft();
+    return [from + stopInMs, from + killInMs];
   }
 
-  async #kill(clock: Clock): Promise<void> {
-    if (this.#tree && this.#tree.aliveCount > 0)
-      this.process.world.mark('child killed by the guard');
-    await this.#tree?.kill(clock);
+  #hearStart(): void {
+    this.#hasStarted = true;
+    this.#resolveStarted(1);
   }
 
-  #pipe(target: SimProcess, action: () => void): void {
+  #hearExit(ended: Ended): void {
+    this.#resolveStarted(this.#hasStarted ? 1 : undefined);
+    this.#hasExited = true;
+    this.#resolveExited(ended);
+  }
+
+  #hearLoss(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    if (this.#hasStarted || this.#hasExited) this.#listener.onLost();
+    else this.#resolveExited({ exit: { kind: 'unknown-start' }, leftCount: 1, agoMs: 0 });
+    this.#resolveStarted(this.#hasStarted ? 1 : undefined);
+  }
+
+  #hearEnd(): void {
+    this.#resolveExited({ exit: { kind: 'unknown-exit' }, leftCount: 0, agoMs: 0 });
+    this.#resolveSwept([]);
+  }
+
+  #send(message: (to: GuardProcess) => void): void {
+    for (const one of this.#both) {
+      one.sentAt = this.#arrivalAfter(one.sentAt);
+      this.#ward.world.at(one.sentAt, () => one.receive(() => message(one)));
+    }
+  }
+
+  #report(from: GuardProcess, hear: () => void): void {
+    from.reportedAt = this.#arrivalAfter(from.reportedAt);
+    this.#ward.world.at(from.reportedAt, () => this.#ward.deliver(hear));
+  }
+
+  /** When a line arrives that is sent now: a socket keeps the order. */
+  #arrivalAfter(lastAt: number): number {
     const { world } = this.#ward;
-    this.#lastAt = Math.max(
-      this.#lastAt,
-      world.now + world.random.around(pipeMs) + this.#delayMs(),
-    );
-    world.at(this.#lastAt, () => target.deliver(action));
+    return Math.max(lastAt, world.now + world.random.around(socketMs) + this.#delayMs());
   }
 
   /** On a crowded machine. Draws nothing where no guard is late. */
   #delayMs(): number {
     const { random } = this.#ward.world;
     return this.#lateMs > 0 && random.chance(0.3) ? random.between(0, this.#lateMs) : 0;
-  }
-
-  #readings(): number[] {
-    const { machine } = this.#ward;
-    return [machine.monotonic(), machine.boot(), machine.wall()];
   }
 }

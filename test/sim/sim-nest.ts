@@ -1,21 +1,24 @@
-// The command of a run that is itself a run, with all its processes: what the enclosing run, or its
-// guard, stops and kills. Only the command of the nested run can do harm, so only that counts as
-// running. Out of reach, as on another host, the enclosing run has only a connection to it.
+// The command of a run that is itself a run, with all its processes: what the enclosing guard stops
+// and kills. Only the command of the nested run can do harm, so only that counts as running. Out of
+// reach, as on another host, the enclosing run has only a connection to it.
 
-import type { Clock } from '../../src/lock/ports.ts';
 import type { ChildExit } from '../../src/run/run-result.ts';
 import type { NestedProgram } from './nested-program.ts';
 import type { Tree } from './sim-child.ts';
 
 export class SimNest implements Tree {
+  exit: ChildExit | null = null;
   readonly #inner: NestedProgram;
-  /** Called when the connection to it is cut; null: it is in reach. */
-  readonly #onCut: ((exit: ChildExit) => void) | null;
+  readonly #isOutOfReach: boolean;
+  readonly #onEnd: () => void;
   #isCut = false;
 
-  constructor(inner: NestedProgram, onCut: ((exit: ChildExit) => void) | null) {
+  constructor(inner: NestedProgram, isOutOfReach: boolean, onEnd: () => void) {
     this.#inner = inner;
-    this.#onCut = onCut;
+    this.#isOutOfReach = isOutOfReach;
+    this.#onEnd = onEnd;
+    inner.onTreeEnd = onEnd;
+    inner.onExit = (exit) => this.#exited(exit);
   }
 
   get aliveCount(): number {
@@ -30,23 +33,25 @@ export class SimNest implements Tree {
 
   /** The signal reaches every process in the tree. */
   stop(): void {
-    if (this.#onCut) return this.#cut(this.#onCut);
+    if (this.#isOutOfReach) return this.#cut();
     this.#inner.signal('SIGTERM');
     this.#inner.tree?.stop();
   }
 
-  async kill(clock: Clock): Promise<readonly number[]> {
-    if (this.#onCut) {
-      this.#cut(this.#onCut);
-      return [];
-    }
+  kill(): void {
+    if (this.#isOutOfReach) return this.#cut();
+    for (const guard of this.#inner.guards) guard.die();
     this.#inner.process.die();
-    return this.#inner.tree?.kill(clock) ?? [];
+    this.#inner.tree?.kill();
   }
 
-  #cut(tell: (exit: ChildExit) => void): void {
-    if (this.#isCut) return;
+  #cut(): void {
     this.#isCut = true;
-    tell({ kind: 'signaled', signal: 'SIGTERM' });
+    this.#exited({ kind: 'signaled', signal: 'SIGTERM' });
+  }
+
+  #exited(exit: ChildExit): void {
+    this.exit ??= exit;
+    this.#onEnd();
   }
 }

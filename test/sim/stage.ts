@@ -7,6 +7,7 @@ import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import { hosts } from './hub.ts';
 import { Machine } from './machine.ts';
@@ -127,7 +128,7 @@ export class Stage {
   actor(name: string): Actor {
     const machine = this.machine(name);
     const process = new SimProcess(machine, name);
-    const clock = system.createSystemClock(() => {}, machine);
+    const clock = system.createSystemClock(() => {}, machine, maxTimerMs.guarded);
     const registry = new system.ServerRegistry();
     const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, ttlMs, isFenced } =
       this.options;

@@ -6,6 +6,7 @@ import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Signal } from '../../src/run/run-result.ts';
+import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import { observedRedlock } from './observed-redlock.ts';
@@ -88,7 +89,7 @@ export class StepProgram {
     const { system, options, witness, prefix } = this.#around;
     const { machine, world, name } = this.process;
     const { masterTimeoutMs, restartGraceMs, protocol } = options;
-    const clock = system.createSystemClock(() => {}, machine);
+    const clock = system.createSystemClock(() => {}, machine, maxTimerMs.staying);
     const settings = {
       prefix,
       restartGraceMs,

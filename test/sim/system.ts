@@ -22,8 +22,8 @@ import * as mastersWatchModule from '../../src/redis/masters-watch.ts';
 import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as acquisitionModule from '../../src/run/acquisition.ts';
-import * as guardModule from '../../src/run/guard/guard.ts';
 import * as historyLinesModule from '../../src/run/history-lines.ts';
+import * as portsModule from '../../src/run/ports.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
 
@@ -50,7 +50,7 @@ export interface Modules {
   readonly 'redis/calls/scripts': typeof scriptsModule;
   readonly 'run/acquisition': typeof acquisitionModule;
   readonly 'run/history-lines': typeof historyLinesModule;
-  readonly 'run/guard/guard': typeof guardModule;
+  readonly 'run/ports': typeof portsModule;
   readonly 'run/run': typeof runModule;
   readonly 'system/clock': typeof clockModule;
 }
@@ -79,7 +79,7 @@ const realModules: Modules = {
   'redis/calls/scripts': scriptsModule,
   'run/acquisition': acquisitionModule,
   'run/history-lines': historyLinesModule,
-  'run/guard/guard': guardModule,
+  'run/ports': portsModule,
   'run/run': runModule,
   'system/clock': clockModule,
 };
@@ -123,7 +123,7 @@ export function systemOf(modules: Modules) {
     extendBy: modules['ctl/steps/lock-handle'].extendBy,
     releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
     look: modules['ctl/steps/lock-handle'].look,
-    Guard: modules['run/guard/guard'].Guard,
+    timeLeftOf: modules['run/ports'].timeLeftOf,
     Run: modules['run/run'].Run,
     createSystemClock: modules['system/clock'].createSystemClock,
     scriptNamed(text: string): ScriptName {

@@ -15,6 +15,8 @@ import type { World } from './world.ts';
 /** A program that a trouble may befall. */
 export interface Running {
   readonly process: SimProcess;
+  /** Those of its guards that are alive. */
+  readonly guards?: readonly SimProcess[];
   readonly known: Pick<KnownProgram, 'endpoints'>;
   signal(signal: Signal): void;
 }
@@ -188,14 +190,24 @@ export class Weather {
   #pause(): void {
     const { running } = this.#places;
     if (running.size === 0) return;
-    const { process } = this.#random.pick([...running]);
+    const stopped = this.#toPause(this.#random.pick([...running]));
+    const names = stopped.map(({ name }) => name).join(', ');
     this.#places.world.mark('paused process');
-    this.#places.world.note('WEATHER', `stops ${process.name}`);
-    process.pause();
+    this.#places.world.note('WEATHER', `stops ${names}`);
+    for (const process of stopped) process.pause();
     this.#endAfter(this.#random.between(0, this.#options.pauseMs), () => {
-      this.#places.world.note('WEATHER', `continues ${process.name}`);
-      process.resume();
+      this.#places.world.note('WEATHER', `continues ${names}`);
+      for (const process of stopped) process.resume();
     });
+  }
+
+  /** One guard at most where they are not stopped together: the other one acts. */
+  #toPause({ process, guards = [] }: Running): readonly SimProcess[] {
+    if (this.#options.arePausedTogether) return [process, ...guards];
+    const isGuard = guards.length > 0 && this.#random.chance(0.25);
+    if (!isGuard || !haveBoth(guards)) return [process];
+    this.#places.world.mark('paused guard');
+    return [this.#random.pick(guards)];
   }
 
   #suspend(machine: Machine): void {
@@ -221,4 +233,9 @@ export class Weather {
     this.#places.world.note(server.name, `loses ${key}`);
     server.redis.put(key, null);
   }
+}
+
+/** Whether both guards of a run are at work, so that it can do without one of them. */
+export function haveBoth(guards: readonly SimProcess[]): boolean {
+  return guards.length === 2 && guards.every(({ isPaused }) => !isPaused);
 }

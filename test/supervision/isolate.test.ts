@@ -128,18 +128,6 @@ trap 'echo TERM; exit 9' TERM; echo ready
     }
     expect(await job.run.result).toMatchObject({ signal: 'SIGTERM' });
   });
-
-  it.concurrent('exits 69 with one line without unshare, before it asks for the lock', async () => {
-    const job = startJob(await sharedMasters(), ['/bin/true'], {
-      flags: isolated,
-      env: { PATH: '/nonexistent' },
-    });
-    const result = await job.run.result;
-    expect(result.code).toBe(69);
-    expect(result.stderr).toMatch(
-      /^redlock-run: --isolate: not possible on this machine: .*unshare.* \(.*\)\n$/,
-    );
-  });
 });
 
 describe.skipIf(

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { hasPerl } from '../servers/perl.ts';
 import {
+  guardsOf,
   type Job,
   measure,
   type Outcome,
@@ -76,18 +77,30 @@ const scenarios: Scenario[] = [
     withinMs: 6_000,
   },
   {
-    title: 'SIGSTOP of the guard',
-    when: async (job) => {
+    title: 'SIGKILL of redlock-run, whose outer guard is stopped',
+    when: (job) => {
       process.kill(job.guardPid, 'SIGSTOP');
-      await job.run.says(
-        'stderr',
-        /the guard process does not answer; ending all that it guarded/,
-        30_000,
-      );
-      job.happens();
+      job.run.signal('SIGKILL');
+    },
+    ends: { signal: 'SIGKILL' },
+    withinMs: 4_000,
+  },
+  {
+    title: 'SIGKILL of redlock-run, whose inner guard is stopped',
+    when: (job) => {
+      for (const pid of guardsOf(job.guardPid)) process.kill(pid, 'SIGSTOP');
+      job.run.signal('SIGKILL');
+    },
+    ends: { signal: 'SIGKILL' },
+    withinMs: 4_000,
+  },
+  {
+    title: 'SIGKILL of the inner guard',
+    when: (job) => {
+      for (const pid of guardsOf(job.guardPid)) process.kill(pid, 'SIGKILL');
     },
     ends: { code: 79 },
-    says: /lost: .* guard-lost: /,
+    says: /the guard process died; ending all that it guarded\n.*lost: .* guard-lost: /,
     withinMs: 6_000,
   },
   {

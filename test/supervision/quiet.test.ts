@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { childrenOf } from '../../src/system/process-table.ts';
 import { environmentFor } from '../cli/rig.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';

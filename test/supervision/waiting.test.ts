@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { childrenOf } from '../../src/system/process-table.ts';
 import { environmentFor } from '../cli/rig.ts';
 import { eventually } from '../servers/processes.ts';
 import { startCli } from '../servers/run-cli.ts';

@@ -2,7 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parsed, type Told, wholeNumberFrom } from '../sim/tool-arguments.ts';
-import { mistakes } from './scenes.ts';
+import { mistakes, scenes } from './scenes.ts';
 
 /** A deliberate fault, which the witness must find: of torture itself, or of the product. */
 export const breaks = ['lock', 'guard', ...mistakes.map(({ name }) => name)];
@@ -17,6 +17,8 @@ export interface Wanted {
   /** How many cells run at a time. */
   readonly lanes: number;
   readonly break?: string;
+  /** The name of the scene of all cells. */
+  readonly scene?: string;
   /** A folder in which the logs of cells with findings are kept. */
   readonly keep?: string;
   /** Write docs/results/torture.md. */
@@ -42,6 +44,11 @@ export function parseArguments(argv: readonly string[]): Wanted | Told {
     .option('--cells <number>', 'at most so many cells', wholeNumber)
     .option('--lanes <number>', 'so many cells at a time', wholeNumber, 2)
     .addOption(new Option('--break <what>', 'a mistake, until it is found').choices(breaks))
+    .addOption(
+      new Option('--scene <name>', 'this scene in all cells').choices(
+        scenes.map(({ name }) => name),
+      ),
+    )
     .option('--keep <folder>', 'keep the logs of cells with findings there')
     .option('--page', 'write docs/results/torture.md')
     .addHelpText('after', examples);

@@ -10,7 +10,8 @@ import { scratchFolder } from '../servers/watchdog.ts';
 import { Random } from '../sim/random.ts';
 import { CellMaster, type MasterKind } from './cell-master.ts';
 import { Contender, environmentIn, type Place, type Plan, shapes } from './contender.ts';
-import { bothKilled, faults, type Kind } from './faults.ts';
+import { allKilled, faults, type Kind } from './faults.ts';
+import { killedForMemory, removed } from './groups.ts';
 import {
   type Ended,
   type Finding,
@@ -33,6 +34,7 @@ export interface CellWish {
   readonly means: Means;
   readonly product: Product;
   readonly break: string | undefined;
+  readonly scene: string | undefined;
   /** A folder for the logs of cells with findings. */
   readonly keep: string | undefined;
 }
@@ -65,7 +67,7 @@ const endWithinMs = 40_000;
  * found, and is not found where the faults let no run have the lock.
  */
 const aloneWith: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
-  guard: bothKilled,
+  guard: allKilled,
   lock: {},
 };
 /** The promise ends with the ttl; the rest is for a machine that is busy. */
@@ -77,7 +79,7 @@ export async function playCell(wish: CellWish): Promise<CellResult> {
   mkdirSync(folder);
   const log = join(folder, 'log');
   writeFileSync(log, '');
-  const scene = sceneOf(random.stream('scene'), wish.means, wish.break);
+  const scene = sceneOf(random.stream('scene'), wish.means, wish.break, wish.scene);
   const masters = await startMasters(random.stream('masters'), folder, wish, scene);
   const witness = new Witness(log);
   try {
@@ -187,8 +189,16 @@ class Cell {
       this.#all.push(contender);
       this.#ended.push(await contender.ended);
       this.#contenders.delete(contender);
+      this.#leaveGroup(contender.plan);
       await sleep(random.around(100));
     }
+  }
+
+  #leaveGroup({ id, group }: Plan): void {
+    if (group === undefined) return;
+    const isShort = killedForMemory(group) > 0;
+    if (isShort) this.#done.push({ at: now(), kind: 'memory ran out', target: id });
+    void removed(group);
   }
 
   #plan(random: Random, slot: number, turn: number): Plan {
@@ -245,6 +255,7 @@ class Cell {
     let lookedAt = now();
     while (this.#isOpen || this.#contenders.size > 0) {
       this.#stage.witness.look();
+      for (const contender of this.#contenders) contender.guards();
       for (const fault of this.#stage.witness.ownFaults.splice(0)) void this.#doneToItself(fault);
       await sleep(lookEveryMs);
       this.#longestPauseMs = Math.max(this.#longestPauseMs, (now() - lookedAt) * 1000);
@@ -283,8 +294,8 @@ class Cell {
     // What a deliberate fault leaves stays there.
     const withinMs = this.#wish.break === undefined ? ttlMs + leftWithinMs : 1_000;
     const leftGuards = () =>
-      this.#all.flatMap(({ guards, plan }) =>
-        guards.filter(isThere).map(({ pid }) => ({ pid, run: plan.id, what: 'guard' })),
+      this.#all.flatMap(({ seenGuards, plan }) =>
+        seenGuards.filter(isThere).map(({ pid }) => ({ pid, run: plan.id, what: 'guard' })),
       );
     const leftProcesses = () => {
       witness.look();

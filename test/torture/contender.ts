@@ -8,7 +8,7 @@ import { noConfiguration } from '../servers/no-configuration.ts';
 import { dieWithUs, forget } from '../servers/watchdog.ts';
 import type { Ended } from './judge.ts';
 import type { Means } from './means.ts';
-import { guardsOf, type Identity } from './processes.ts';
+import { type Guards, guardsOf, type Identity } from './processes.ts';
 import type { Product } from './product.ts';
 
 /** What the command does besides its work: see section.pl. */
@@ -19,8 +19,8 @@ export type Shape = string;
 
 /** A signal that a program sends to itself: see calls.c. */
 export interface Call {
-  readonly program: 'redlock-run' | 'redlock-guard';
-  /** start: while the guard starts the command. */
+  readonly program: 'redlock-run' | 'outer-guard' | 'inner-guard';
+  /** start: while the command is being executed. */
   readonly number: number | 'start';
   readonly when: 'before' | 'after';
   readonly signal: 'SIGKILL' | 'SIGSTOP';
@@ -47,6 +47,17 @@ export interface Plan {
   readonly form?: 's';
   /** How long its command takes to begin. */
   readonly startMs?: number;
+  /** The words in front of redlock-run, and in front of its command. */
+  readonly through?: readonly string[];
+  readonly within?: readonly string[];
+  /** What the shell of the command does first. */
+  readonly setUp?: string;
+  /** The group of processes that it begins in, and which is removed after it. */
+  readonly group?: string;
+  /** Only the faults of its scene are done to it. */
+  readonly isReserved?: true;
+  /** Exit codes, and signals that end redlock-run, which this plan explains. */
+  readonly explains?: readonly (number | NodeJS.Signals)[];
 }
 
 export interface Place {
@@ -66,11 +77,11 @@ export class Contender {
   readonly pid: number;
   readonly ended: Promise<Ended>;
   hasEnded = false;
-  /** A fault has been done to it or to its guard, and no other one may be. */
+  /** A fault has been done to it or to its guards, and no other one may be. */
   isTaken = false;
   readonly #sent = new Set<NodeJS.Signals>();
   /** All guards of it that have been seen. */
-  readonly guards: Identity[] = [];
+  readonly seenGuards: Identity[] = [];
 
   constructor(plan: Plan, { log, cache, masters, product, means }: Place) {
     this.plan = plan;
@@ -78,10 +89,11 @@ export class Contender {
     const words = [resolve('test/torture/section.pl'), log, lock, id, shape, String(workMs)];
     const form = `"\${REDLOCK_SLOT:-${plan.form ?? 'x'}}"`;
     const shell = `exec perl "$0" "$@" "$REDLOCK_TOKEN" "$REDLOCK_FENCE" ${form}`;
-    const command = ['sh', '-c', shell, ...words];
+    const { through = [], within = [], setUp = '' } = plan;
+    const command = [...within, 'sh', '-c', `${setUp}\n${shell}`, ...words];
     const { executable } = means;
     const program = plan.isExecutable && executable !== null ? [executable] : product.run;
-    const run = [...program, ...flags, ...lock.split(','), '--', ...command];
+    const run = [...through, ...program, ...flags, ...lock.split(','), '--', ...command];
     const [file = '', ...rest] = plan.isLawless ? command : run;
     this.child = spawn(file, rest, {
       env: {
@@ -110,14 +122,14 @@ export class Contender {
     this.child.kill(name);
   }
 
-  /** Its guard; null: it has none at the moment. */
-  guard(): Identity | null {
+  /** Its guards; null: it does not have both at the moment. */
+  guards(): Guards | null {
     if (this.hasEnded) return null;
     const guards = guardsOf(this.pid);
-    for (const guard of guards) {
-      if (!this.guards.some(({ pid }) => pid === guard.pid)) this.guards.push(guard);
+    for (const guard of guards ? [guards.outer, guards.inner] : []) {
+      if (!this.seenGuards.some(({ pid }) => pid === guard.pid)) this.seenGuards.push(guard);
     }
-    return guards[0] ?? null;
+    return guards;
   }
 
   #watch(): Promise<Ended> {
@@ -130,11 +142,11 @@ export class Contender {
       this.child.once('exit', (code, signal) => {
         this.hasEnded = true;
         forget(this.pid);
-        const { id, isImpatient } = this.plan;
+        const { id, isImpatient, explains = [] } = this.plan;
         // What it wrote last is read by then.
         setTimeout(() => {
           this.child.stderr?.destroy();
-          resolve({ run: id, code, signal, stderr, sent: this.#sent, isImpatient });
+          resolve({ run: id, code, signal, stderr, sent: this.#sent, isImpatient, explains });
         }, 20);
       });
     });

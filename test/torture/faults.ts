@@ -1,8 +1,9 @@
 // The faults, each with what it does, and how it heals. A fault is done to a run only as far as
-// the documentation promises something: of redlock-run and its guard, one is always well. The two
-// stopped or killed together are a documented exception (docs/supervision.md).
+// the documentation promises something: of redlock-run and its two guards, one is always well. All
+// three stopped or killed together are a documented exception (docs/supervision.md).
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dieWithUs, forget } from '../servers/watchdog.ts';
 import type { CellMaster } from './cell-master.ts';
@@ -23,6 +24,8 @@ export interface Kind {
 }
 
 const briefFault = 'connections cut';
+/** The shapes whose processes are all in the group of the command. */
+const inOneGroup = ['plain', 'deaf', 'stopped', 'many'];
 const everyMaster = ['forgets', 'keeps', 'small-disk'];
 
 export const faults: Readonly<Record<string, Kind>> = {
@@ -55,57 +58,70 @@ export const faults: Readonly<Record<string, Kind>> = {
       return [done];
     }),
   },
-  'guard killed': {
-    weight: 9,
-    fault: onGuard(async (stage, run, guard) => {
-      const done = began(stage, 'guard killed', run.plan.id);
-      signal(guard, 'SIGKILL');
-      return [done];
-    }),
-  },
-  'guard stopped': {
-    weight: 6,
-    fault: onGuard(async (stage, run, guard) => {
-      const done = began(stage, 'guard stopped', run.plan.id);
-      signal(guard, 'SIGSTOP');
+  ...ofEachGuard('killed', 8, ({ process }) => signal(process, 'SIGKILL')),
+  ...ofEachGuard('stopped', 5, async ({ process }, { stage }) => {
+    signal(process, 'SIGSTOP');
+    await sleep(stage.random.between(20, 4_000));
+    signal(process, 'SIGCONT');
+  }),
+  ...ofEachGuard('stopped, then redlock-run killed', 4, async ({ process }, { stage, run }) => {
+    signal(process, 'SIGSTOP');
+    await sleep(stage.random.between(0, 1_000));
+    run.signal('SIGKILL');
+    await sleep(stage.random.between(0, 2 * stage.ttlMs));
+    signal(process, 'SIGCONT');
+  }),
+  ...ofEachGuard('and redlock-run stopped', 4, async ({ process }, { stage, run }) => {
+    signal(process, 'SIGSTOP');
+    run.signal('SIGSTOP');
+    await sleep(stage.random.between(20, 1.6 * stage.ttlMs));
+    run.signal('SIGCONT');
+    await sleep(stage.random.between(0, 300));
+    signal(process, 'SIGCONT');
+  }),
+  ...ofEachGuard('killed, redlock-run stopped', 4, async ({ process }, { stage, run }) => {
+    run.signal('SIGSTOP');
+    await sleep(stage.random.between(0, 300));
+    signal(process, 'SIGKILL');
+    await sleep(stage.random.between(20, 1.6 * stage.ttlMs));
+    run.signal('SIGCONT');
+  }),
+  ...ofEachGuard('killed in a stop', 4, async ({ process }, { stage, run }) => {
+    run.signal('SIGTERM');
+    await sleep(stage.random.between(0, 1_000));
+    signal(process, 'SIGKILL');
+  }),
+  ...ofEachGuard('traced', 4, traced),
+  // redlock-run extends the lock during that time, so no deadline may pass.
+  'both guards stopped': {
+    weight: 2,
+    fault: onGuard(async (stage, run, guard, other) => {
+      if (stage.isMajorityAllowed) return [];
+      const done = began(stage, 'both guards stopped', run.plan.id);
+      for (const { process } of [guard, other]) signal(process, 'SIGSTOP');
       await sleep(stage.random.between(20, 4_000));
-      signal(guard, 'SIGCONT');
+      for (const { process } of [guard, other]) signal(process, 'SIGCONT');
       return [done];
     }),
   },
-  'guard of a waiter stopped, then redlock-run killed': {
-    weight: 3,
+  // redlock-run kills the group of the command by its number then, and no other process.
+  'both guards killed': {
+    weight: 2,
     fault: onGuard(
-      async (stage, run, guard) => {
-        const first = began(stage, 'guard of a waiter stopped', run.plan.id);
-        signal(guard, 'SIGSTOP');
-        for (let tries = 0; !isInside(stage, run) && !run.hasEnded && tries < 400; tries += 1)
-          await sleep(20);
-        // The witness sees a beginning later than it is. A guard that was stopped after it had
-        // started the command would be out together with redlock-run.
-        const starter = stage.witness.sectionOf(run.plan.id)?.parent;
-        const isWell = starter !== guard.pid && starter === run.guard()?.pid;
-        if (!isWell || run.hasEnded || !isInside(stage, run)) {
-          signal(guard, 'SIGCONT');
-          return [first];
-        }
-        // Another guard has started the command.
-        await sleep(stage.random.between(0, 1_000));
-        const second = began(stage, 'redlock-run killed after the wait', run.plan.id);
-        run.signal('SIGKILL');
-        return [first, second];
+      async (stage, run, guard, other) => {
+        const done = began(stage, 'both guards killed', run.plan.id);
+        for (const { process } of [guard, other]) signal(process, 'SIGKILL');
+        return [done];
       },
-      // In a PID namespace the command does not see its guard.
-      (run, stage) => !isInside(stage, run) && !run.plan.isIsolated,
+      ({ plan }) => plan.isIsolated || inOneGroup.includes(plan.shape),
     ),
   },
-  'redlock-run and guard killed together (--isolate)': {
+  'redlock-run and both guards killed (--isolate)': {
     weight: 12,
     fault: onGuard(
-      async (stage, run, guard) => {
-        const done = began(stage, 'both killed, with --isolate', run.plan.id);
-        run.signal('SIGKILL');
-        signal(guard, 'SIGKILL');
+      async (stage, run, guard, other) => {
+        const done = began(stage, 'all killed, with --isolate', run.plan.id);
+        killAll(run, guard, other);
         return [done];
       },
       ({ plan }) => plan.isIsolated,
@@ -170,15 +186,13 @@ export const faults: Readonly<Record<string, Kind>> = {
 };
 
 /** What the documentation excludes, so that the witness must find it. */
-export const bothKilled: Readonly<Record<string, Kind>> = {
-  'redlock-run and guard killed together': {
+export const allKilled: Readonly<Record<string, Kind>> = {
+  'redlock-run and both guards killed': {
     weight: 1,
     fault: onGuard(
-      async (stage, run, guard) => {
-        const done = began(stage, 'both killed, without --isolate', run.plan.id);
-        run.signal('SIGSTOP');
-        signal(guard, 'SIGKILL');
-        run.signal('SIGKILL');
+      async (stage, run, guard, other) => {
+        const done = began(stage, 'all killed, without --isolate', run.plan.id);
+        killAll(run, guard, other);
         return [done];
       },
       (run, stage) => isInside(stage, run) && !run.plan.isIsolated,
@@ -186,15 +200,65 @@ export const bothKilled: Readonly<Record<string, Kind>> = {
   },
 };
 
+/** None of them acts after the first one has been killed. */
+function killAll(run: Contender, ...guards: readonly Guard[]): void {
+  run.signal('SIGSTOP');
+  for (const { process } of guards) signal(process, 'SIGSTOP');
+  for (const { process } of guards) signal(process, 'SIGKILL');
+  run.signal('SIGKILL');
+}
+
+interface Scope {
+  readonly stage: Stage;
+  readonly run: Contender;
+}
+
+/** The same fault of the outer and of the inner guard. */
+function ofEachGuard(
+  what: string,
+  weight: number,
+  does: (guard: Guard, scope: Scope) => unknown,
+): Readonly<Record<string, Kind>> {
+  return {
+    [`guard ${what}`]: {
+      weight: 2 * weight,
+      fault: onGuard(async (stage, run, guard) => {
+        const done = began(stage, `${guard.name} ${what}`, run.plan.id);
+        await does(guard, { stage, run });
+        return [done];
+      }),
+    },
+  };
+}
+
+/** By a program that lets no signal through to it, not even SIGKILL, until it ends itself. */
+async function traced({ process: guard }: Guard, { stage, run }: Scope): Promise<void> {
+  if (!stage.means.traces) return;
+  const tracer = spawn('perl', ['test/guard/fixtures/seize.pl', String(guard.pid)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  dieWithUs(tracer.pid ?? 0);
+  await Promise.race([once(tracer.stdout, 'data'), once(tracer, 'exit')]);
+  const name = stage.random.pick(['SIGTERM', 'SIGKILL', null] as const);
+  if (name !== null) run.signal(name);
+  await sleep(stage.random.between(20, 1.6 * stage.ttlMs));
+  tracer.kill('SIGKILL');
+  forget(tracer.pid ?? 0);
+}
+
+function isForAll({ plan }: Contender): boolean {
+  return plan.isReserved !== true;
+}
+
 /** A fault of a run that nothing has been done to: mostly one whose command is running. */
 export function onRun(
   does: (stage: Stage, run: Contender) => Promise<readonly Done[]>,
-  isMeant: (run: Contender, stage: Stage) => boolean = () => true,
+  isMeant: (run: Contender, stage: Stage) => boolean = isForAll,
 ): Fault {
   return (stage) => {
     const { random, contenders } = stage;
     const isFree = (run: Contender) =>
-      !run.isTaken && !run.hasEnded && !isExcepted(run, stage) && isMeant(run, stage);
+      !run.isTaken && !run.hasEnded && !run.plan.isLawless && isMeant(run, stage);
     const inside = holders(stage).filter(isFree);
     const all = [...contenders].filter(isFree);
     const from = inside.length > 0 && random.chance(0.8) ? inside : all;
@@ -205,28 +269,27 @@ export function onRun(
   };
 }
 
-/**
- * A guard that is blocked in a slow start is as good as stopped: redlock-run must be well then, as
- * the documentation says.
- */
-function isExcepted(run: Contender, stage: Stage): boolean {
-  const { isLawless, startMs = 0 } = run.plan;
-  return isLawless || (startMs > 0 && !isInside(stage, run));
+export interface Guard {
+  readonly name: 'outer guard' | 'inner guard';
+  readonly process: Identity;
 }
 
+/** A fault of one guard, which may be either; `other` is the other one. */
 export function onGuard(
-  does: (stage: Stage, run: Contender, guard: Identity) => Promise<readonly Done[]>,
-  isMeant: (run: Contender, stage: Stage) => boolean = () => true,
+  does: (stage: Stage, run: Contender, guard: Guard, other: Guard) => Promise<readonly Done[]>,
+  isMeant: (run: Contender, stage: Stage) => boolean = isForAll,
 ): Fault {
-  return (stage) => {
-    const hasGuard = (run: Contender) => run.guard() !== null && isMeant(run, stage);
-    return (
-      onRun((_, run) => {
-        const guard = run.guard();
-        return guard === null ? Promise.resolve([]) : does(stage, run, guard);
-      }, hasGuard)(stage) ?? null
-    );
-  };
+  return onRun(
+    (stage, run) => {
+      const guards = run.guards();
+      if (guards === null) return Promise.resolve([]);
+      const outer: Guard = { name: 'outer guard', process: guards.outer };
+      const inner: Guard = { name: 'inner guard', process: guards.inner };
+      const isOuter = stage.random.chance(0.5);
+      return isOuter ? does(stage, run, outer, inner) : does(stage, run, inner, outer);
+    },
+    (run, stage) => run.guards() !== null && isMeant(run, stage),
+  );
 }
 
 function onMaster(

@@ -26,6 +26,8 @@ export interface Ended {
   readonly sent: ReadonlySet<NodeJS.Signals>;
   /** Whether it was told not to wait for ever. */
   readonly isImpatient: boolean;
+  /** The codes and signals that its plan explains. */
+  readonly explains: readonly (number | NodeJS.Signals)[];
 }
 
 /** What was done, and to which run or master. */
@@ -79,19 +81,26 @@ export function judgeFrozen(
   });
 }
 
-/** No process is alive when a later section of its lock has begun. */
+/** No process is alive when a later section of its lock has begun. One finding for a section. */
 export function judgeOutlived(outlived: readonly Outlived[]): readonly Finding[] {
-  return outlived.map(({ section, later, pid }) => ({
-    kind: 'outlived',
-    what: `process ${pid} of ${tell(section)} was alive after ${tell(later)} had begun`,
-    runs: [section.run, later.run],
-  }));
+  const pids = new Map<string, number[]>();
+  for (const { section, pid } of outlived)
+    pids.set(section.run, [...(pids.get(section.run) ?? []), pid]);
+  return [...pids].flatMap(([run, [pid, ...more]]) => {
+    const first = outlived.find(({ section }) => section.run === run);
+    if (first === undefined) return [];
+    const others = more.length > 0 ? ` (and ${more.length} others)` : '';
+    const who = `process ${pid}${others} of ${tell(first.section)}`;
+    const what = `${who} was alive after ${tell(first.later)} had begun`;
+    return [{ kind: 'outlived', what, runs: [run, first.later.run] }];
+  });
 }
 
 /** A run ends as documented, and its exit code is true. */
 export function judgeEnd(ended: Ended, section: Section | undefined): Finding | null {
   const { code, signal, sent, isImpatient, run, stderr } = ended;
   const isRight = () => {
+    if (ended.explains.includes(signal ?? code ?? 0)) return true;
     if (signal !== null) return sent.has(signal);
     if (code === ownCode) return section !== undefined && section.endedAt !== null;
     // A command under a lock that is lost may still have done its work.
@@ -107,8 +116,10 @@ export function judgeEnd(ended: Ended, section: Section | undefined): Finding | 
 }
 
 /** A guard is lost only where something has been done to it, however busy the machine is. */
-export function judgeGuard({ run, stderr }: Ended, faults: readonly Fault[]): Finding | null {
+export function judgeGuard(ended: Ended, faults: readonly Fault[]): Finding | null {
+  const { run, stderr, explains } = ended;
   if (!/guard-lost|; ending all that it guarded/.test(stderr)) return null;
+  if (explains.includes('SIGKILL')) return null; // By the kernel.
   if (faults.some(({ kind, target }) => target === run && /guard|both/.test(kind))) return null;
   const what = `run ${run} lost a guard to which nothing was done: ${stderr.trim().slice(-600)}`;
   return { kind: 'guard', what, runs: [run] };

@@ -23,7 +23,15 @@ if ('text' in wanted) {
 }
 
 async function torture(wanted: Wanted): Promise<number> {
-  const { minutes, seed, cells = Number.POSITIVE_INFINITY, lanes, keep, break: broken } = wanted;
+  const {
+    minutes,
+    seed,
+    cells = Number.POSITIVE_INFINITY,
+    lanes,
+    keep,
+    scene,
+    break: broken,
+  } = wanted;
   const means = meansOfThisMachine();
   for (const what of missing(means)) console.log(`not on this machine: ${what}`);
   const mistake = mistakes.find(({ name }) => name === broken);
@@ -41,7 +49,7 @@ async function torture(wanted: Wanted): Promise<number> {
     while (now() < endAt && next < seed + cells) {
       const longestMs = longestCellMs[broken === undefined ? 'usual' : 'broken'];
       const lastsMs = Math.min(longestMs, (endAt - now()) * 1000);
-      const wish = { seed: next, lastsMs, means, product, break: broken, keep };
+      const wish = { seed: next, lastsMs, means, product, break: broken, scene, keep };
       next += 1;
       const result = await playCell(wish);
       sum.add(result);
@@ -69,7 +77,8 @@ function tell(result: CellResult, wanted: Wanted): void {
   console.log(`cell ${seed}: ${scene}; ${about}; ${counts}, ${found}; ${pause}`);
   for (const { kind, what } of findings) console.log(`  ${kind}: ${what}`);
   if (findings.length > 0) {
-    const again = wanted.break === undefined ? '' : ` --break ${wanted.break}`;
+    const options = [['--break', wanted.break] as const, ['--scene', wanted.scene] as const];
+    const again = options.map(([name, value]) => (value ? ` ${name} '${value}'` : '')).join('');
     console.log(`  again: npm run torture -- --seed ${seed} --cells 1${again}`);
   }
 }

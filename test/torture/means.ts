@@ -1,9 +1,13 @@
 // What this machine allows besides plain servers and runs of the Node program.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { scratchFolder } from '../servers/watchdog.ts';
+import { foldersFor } from './groups.ts';
+
+/** The words in front of a program that gets mounts of its own. */
+export const ownMounts: readonly string[] = ['unshare', '--mount', '--propagation', 'private'];
 
 export interface Means {
   /** The library that shows a program another time of day; null: there is none. */
@@ -16,6 +20,15 @@ export interface Means {
   readonly isolation: boolean;
   /** The folders in which a group of processes can be made and frozen: cgroups. */
   readonly freezers: readonly string[];
+  /** Those in which its memory, and its processor time, can be limited. */
+  readonly memories: readonly string[];
+  readonly processors: readonly string[];
+  /** Whether a run can have mounts of its own. */
+  readonly mounts: boolean;
+  /** Whether the descriptors of another process can be limited. */
+  readonly limits: boolean;
+  /** Whether a guard can be traced by another program. */
+  readonly traces: boolean;
   /** The standalone executable; null: it could not be built. */
   readonly executable: string | null;
 }
@@ -29,7 +42,12 @@ export function meansOfThisMachine(): Means {
     calls: compiled('calls'),
     disks: works(['--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']),
     isolation: works(['--pid', '--fork', '--mount-proc', 'true']),
-    freezers: ['', '/unified', '/freezer'].map((name) => `/sys/fs/cgroup${name}`).filter(isFreezer),
+    freezers: foldersFor('freezer'),
+    memories: foldersFor('memory'),
+    processors: foldersFor('cpu'),
+    mounts: works([...ownMounts.slice(1), 'sh', '-c', 'umount -l /proc']),
+    limits: spawnSync('prlimit', [`--pid=${process.pid}`], { timeout: 10_000 }).status === 0,
+    traces: process.getuid?.() === 0,
     executable: existsSync(executable) ? executable : null,
   };
 }
@@ -41,6 +59,11 @@ export function missing(means: Means): readonly string[] {
     ['full disks', means.disks],
     ['--isolate', means.isolation],
     ['the freezer (no cgroup that may be written)', means.freezers.length > 0],
+    ['limits of memory (no cgroup that may be written)', means.memories.length > 0],
+    ['quotas (no cgroup that may be written)', means.processors.length > 0],
+    ['a /proc that is unmounted or covered', means.mounts],
+    ['no free descriptors (no prlimit)', means.limits],
+    ['guards that are traced', means.traces],
     ['the executable', means.executable !== null],
   ];
   return table.flatMap(([what, isHere]) => (isHere ? [] : [what]));
@@ -50,15 +73,4 @@ function compiled(name: string): string | null {
   const library = join(scratchFolder(), `${name}.so`);
   const words = ['-shared', '-fPIC', '-o', library, `test/torture/${name}.c`, '-ldl'];
   return spawnSync('cc', words, { timeout: 60_000 }).status === 0 ? library : null;
-}
-
-function isFreezer(folder: string): boolean {
-  try {
-    const group = mkdtempSync(join(folder, 'redlock-torture-'));
-    const isIt = ['cgroup.freeze', 'freezer.state'].some((file) => existsSync(join(group, file)));
-    rmdirSync(group);
-    return isIt;
-  } catch {
-    return false; // Not mounted, or not ours.
-  }
 }

@@ -4,11 +4,14 @@ import { test } from 'vitest';
 import { expectFinding } from './played.ts';
 
 test.concurrent.each([
-  ['start-twice', /^ {2}twice: /m],
-  ['deadlines-from-the-reading', /^ {2}(overlap|outlived): /m],
-  ['no-signals-of-our-own', /^ {2}(overlap|outlived|endless): /m],
-  ['slow-start-is-dead', /^ {2}guard: /m],
-  ['one-look', /^ {2}(overlap|outlived|left): /m],
+  ['no-subreaper', /^ {2}(overlap|outlived|left): /m],
+  ['outer-never-acts', /^ {2}(overlap|outlived): /m],
+  ['end-of-inner-awaited', /^ {2}(overlap|outlived|endless): /m],
+  ['slow-start-is-ended', /^ {2}(overlap|outlived|left): /m],
+  ['group-only', /^ {2}(overlap|outlived|left|endless): /m],
+  ['proc-by-path', /^ {2}(overlap|outlived|endless|left): /m],
+  ['slow-looks', /^ {2}(overlap|outlived|endless): /m],
+  ['children-opened-anew', /^ {2}(overlap|outlived|endless|left): /m],
   ['shared-beside-exclusive', /^ {2}overlap: /m],
   ['freeze-not-seen', /^ {2}frozen: /m],
 ])('--break %s', { timeout: 1_500_000 }, expectFinding);

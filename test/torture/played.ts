@@ -36,7 +36,7 @@ export const torture = (...args: readonly string[]) => node(compiled, '--lanes',
 export async function expectFinding(broken: string, finding: RegExp): Promise<void> {
   const { status, stdout } = await torture('--minutes', '20', '--seed', '1', '--break', broken);
   expect(stdout).toMatch(finding);
-  const again = `again: npm run torture -- --seed \\d+ --cells 1 --break ${broken}`;
+  const again = `again: npm run torture -- --seed \\d+ --cells 1 --break '${broken}'`;
   expect(stdout).toMatch(new RegExp(again));
   expect(status).toBe(1);
 }

@@ -29,11 +29,6 @@ export function isThere({ pid, startedAt }: Identity): boolean {
   return stat?.[19] === startedAt && stat[0] !== 'Z' && stat[0] !== 'X';
 }
 
-/** Waits for something: it neither runs nor is it stopped. */
-export function isAsleep({ pid }: Identity): boolean {
-  return statOf(pid)?.[0] === 'S';
-}
-
 /**
  * Whether it can still do anything: a process that has SIGKILL pending, or is on its way out, only
  * waits for processor time in order to end.
@@ -49,15 +44,27 @@ export function canAct(pid: number): boolean {
   return !isKilled && /^VmSize:/m.test(status);
 }
 
-/** The guards of a run: its children of that name. */
-export function guardsOf(run: number): readonly Identity[] {
-  return read(run, `task/${run}/children`)
-    .split(' ')
-    .filter((word) => word !== '')
-    .map(Number)
-    .filter((pid) => wordsOf(pid)[0]?.startsWith('redlock-guard'))
-    .flatMap((pid) => identityOf(pid) ?? [])
-    .filter(isThere);
+/** The two processes between redlock-run and its command: each can end the tree by itself. */
+export interface Guards {
+  readonly outer: Identity;
+  readonly inner: Identity;
+}
+
+/** null: one of the two is not there. Both have their name from when they have settled. */
+export function guardsOf(run: number): Guards | null {
+  const outer = guardBelow(run);
+  const inner = outer && guardBelow(outer.pid);
+  return outer && inner && { outer, inner };
+}
+
+function guardBelow(parent: number): Identity | null {
+  const pid = childrenOf(parent).find((child) => wordsOf(child)[0] === 'redlock-guard');
+  const guard = pid === undefined ? null : identityOf(pid);
+  return guard && isThere(guard) ? guard : null;
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return read(pid, `task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number);
 }
 
 /** The threads of a process and its children, and what they wait for: why does it not end? */
@@ -70,8 +77,7 @@ export function describe(pid: number): string {
     return `${name} in ${[place, ...calls].filter((word) => word !== '0').join(' < ')}`;
   });
   const state = /^State:\s*(.*)$/m.exec(read(pid, 'status'))?.[1];
-  const children = read(pid, `task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number);
-  const told = children.map((child) => {
+  const told = childrenOf(pid).map((child) => {
     return `${child} ${statOf(child)?.[0]} ${wordsOf(child).slice(0, 2).join(' ')}`;
   });
   return `${state}; threads: ${threads.join(', ')}; children: ${told.join(', ') || 'none'}`;

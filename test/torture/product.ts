@@ -5,13 +5,13 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { scratchFolder } from '../servers/watchdog.ts';
-import type { Edit } from '../sim/mutant.ts';
 
 /** A mistake in the product, which its scene must find. */
 export interface Mistake {
   readonly name: string;
   readonly breaks: string;
-  readonly edits: readonly Edit[];
+  /** Of files in src/; `from` occurs once. */
+  readonly edits: readonly { readonly file: string; readonly from: string; readonly to: string }[];
 }
 
 export interface Product {
@@ -19,6 +19,13 @@ export interface Product {
   readonly run: readonly string[];
   readonly ctl: readonly string[];
 }
+
+const build = `
+import { bundlePackage } from './scripts/bundle.js';
+import { buildGuard } from './scripts/guard.js';
+await bundlePackage('dist');
+await buildGuard('dist');
+`;
 
 export function productIn(folder: string): Product {
   const program = (name: string) => [process.execPath, join(folder, 'bin', `${name}.js`)];
@@ -41,7 +48,6 @@ export function mistaken({ name, edits }: Mistake): Product {
       text.replace(from, () => to),
     );
   }
-  const bundle = `import { bundlePackage } from './scripts/bundle.js'; bundlePackage('dist')`;
-  execFileSync(process.execPath, ['--input-type=module', '-e', bundle], { cwd: folder });
+  execFileSync(process.execPath, ['--input-type=module', '-e', build], { cwd: folder });
   return productIn(folder);
 }

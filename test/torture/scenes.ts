@@ -1,5 +1,5 @@
-// The scenes: what a cell can have besides its usual runs and faults. Each one has a deliberate
-// mistake in the product, which its cells must find.
+// The scenes: what a cell can have besides its usual runs and faults. Most have a deliberate
+// mistake in the product, which their cells must find.
 
 import type { Random } from '../sim/random.ts';
 import type { MasterKind } from './cell-master.ts';
@@ -12,6 +12,7 @@ import { forms } from './scenes/forms.ts';
 import { freezer } from './scenes/freezer.ts';
 import { interleavings } from './scenes/interleavings.ts';
 import { slowStarts } from './scenes/slow-starts.ts';
+import { memoryLimit, noDescriptors, processorQuota, withoutProc } from './scenes/surroundings.ts';
 import { trees } from './scenes/trees.ts';
 import { verbs } from './scenes/verbs.ts';
 
@@ -26,18 +27,27 @@ export interface Scene {
   readonly ttlsMs: readonly number[];
   /** Absent: of all kinds. */
   readonly masters?: readonly MasterKind[];
-  readonly mistake: Mistake;
+  /** Absent: no single one is known that its cells find. */
+  readonly mistake?: Mistake;
 }
 
 export const scenes: readonly Scene[] = [
   ...[calls, interleavings, freezer, slowStarts, trees, forms, verbs],
+  ...[withoutProc, memoryLimit, processorQuota, noDescriptors],
 ];
 
-export const mistakes: readonly Mistake[] = scenes.map(({ mistake }) => mistake);
+export const mistakes: readonly Mistake[] = scenes.flatMap(({ mistake }) => mistake ?? []);
 
-/** null: a usual cell. */
-export function sceneOf(random: Random, means: Means, broken: string | undefined): Scene | null {
-  const withMistake = scenes.find(({ mistake }) => mistake.name === broken);
+/** null: a usual cell. `name`: of the only scene that is wanted. */
+export function sceneOf(
+  random: Random,
+  means: Means,
+  broken: string | undefined,
+  name: string | undefined,
+): Scene | null {
+  const named = scenes.find((scene) => scene.name === name);
+  if (named !== undefined) return named;
+  const withMistake = scenes.find(({ mistake }) => mistake && mistake.name === broken);
   if (withMistake !== undefined || broken !== undefined) return withMistake ?? null;
   const possible = scenes.filter(({ isPossible }) => isPossible(means));
   return random.pick([null, ...possible]);

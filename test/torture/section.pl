@@ -15,8 +15,8 @@ sub now { clock_gettime(CLOCK_MONOTONIC) }
 # One write with O_APPEND: lines of several processes do not mix.
 sub note {
   my ($what) = @_;
-  syswrite $out, sprintf "%.6f %s %s %s %s %s %d %s %d %s\n", now(), $what, $lock, $token, $fence,
-    $run, $$, $shape, getppid, $form;
+  syswrite $out, sprintf "%.6f %s %s %s %s %s %d %s %s\n", now(), $what, $lock, $token, $fence,
+    $run, $$, $shape, $form;
 }
 
 sub stay {
@@ -70,6 +70,15 @@ sub rest {
   POSIX::_exit(0);
 }
 
+# Busy loops that ignore TERM, as compilers and tests under a quota are.
+sub busy {
+  my ($count) = @_;
+  $SIG{TERM} = 'IGNORE';
+  for (1 .. $count) {
+    child { for (my $until = now() + 60; now() < $until && -e $log; ) { 1 for 1 .. 100_000 } };
+  }
+}
+
 my %children = (
   plain => sub { },
   deaf => sub { $SIG{$_} = 'IGNORE' for qw(TERM INT HUP) },
@@ -83,6 +92,10 @@ my %children = (
   nested => sub { child { nested(300) } },
   wide => sub { $SIG{TERM} = 'IGNORE'; for (1 .. 1000) { child { POSIX::setsid(); rest() } } },
   forks => sub { $SIG{TERM} = 'IGNORE'; for (1 .. 4) { detached { chain(0, 0) } } },
+  busy8 => sub { busy(8) },
+  busy20 => sub { busy(20) },
+  busy40 => sub { busy(40) },
+  busy60 => sub { busy(60) },
   # A chain of which each link founds a session.
   hops => sub { $SIG{TERM} = 'IGNORE'; detached { chain(15, 1) } },
 );

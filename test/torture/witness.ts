@@ -19,8 +19,6 @@ export interface Section {
   readonly shape: string;
   /** How often its command has begun. */
   begunCount: number;
-  /** The process that started the command, as the command sees it: its guard. */
-  readonly parent: number;
   /** Seconds of CLOCK_MONOTONIC, like all times here. */
   readonly begunAt: number;
   /** The last sign of any of its processes. */
@@ -43,6 +41,9 @@ export interface Outlived {
   readonly later: Section;
   readonly pid: number;
 }
+
+/** Of a line that a command writes: see section.pl. */
+const wordCount = 9;
 
 export class Witness {
   readonly #log: string;
@@ -109,17 +110,19 @@ export class Witness {
 
   #take(line: string): void {
     const [time, what = '', lock = '', token = '', fence, run = '', , ...more] = line.split(' ');
-    const [shape = '', parent, form = 'x'] = more;
+    const [shape = '', form = 'x'] = more;
     const at = Number(time);
-    if (what === 'fault') return;
+    // A process that is killed for memory in the middle of a line leaves a part of it.
+    if (what === 'fault' || !(at < now() + 1)) return;
     if (what === 'itself') {
       const [pid, ofRun = '', ...words] = line.split(' ').slice(2);
       this.ownFaults.push({ at, pid: Number(pid), run: ofRun, what: words.join(' ') });
       return;
     }
+    if (line.split(' ').length !== wordCount) return;
     const section = this.sections.get(token);
     if (section === undefined) {
-      const numbers = { fence: Number(fence), parent: Number(parent), begunAt: at };
+      const numbers = { fence: Number(fence), begunAt: at };
       const begun = {
         lock,
         form,

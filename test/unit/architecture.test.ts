@@ -18,10 +18,10 @@ const mayImport: Record<string, readonly string[]> = {
   text: ['lock'],
   system: ['lock', 'node'],
   redis: ['lock', 'text', 'node', '*'],
-  run: ['lock', 'text', 'node', '*'],
+  run: ['lock', 'text', 'system', 'node', '*'],
   local: ['system', 'node', '*'],
   config: ['lock', 'text', 'system', 'run', 'redis', 'node', '*'],
-  cli: ['lock', 'text', 'run', 'redis', 'config', 'node', '*'],
+  cli: ['lock', 'text', 'system', 'run', 'redis', 'config', 'node', '*'],
   ctl: ['lock', 'text', 'redis', 'config', 'cli', 'local', 'node', '*'],
   library: ['lock', 'text', 'system', 'redis', 'node'],
   '.': ['lock', 'library', '*'],
@@ -155,36 +155,31 @@ describe('the pure core knows neither time nor chance nor the machine', () => {
   });
 });
 
-describe('execa starts the command, and the script of --on-lost', () => {
-  const starts = /\b(spawn|spawnSync|exec|execSync|execFile|execFileSync|fork|startOwn)\(/;
-  const command = withoutComments(sources.get('run/guard/command.ts') ?? '');
+/** The file that starts the guard. */
+const starter = 'run/guard-start.ts';
+
+describe('execa starts the guard with its command, and the script of --on-lost', () => {
+  const spawns = /\b(spawn|spawnSync|exec|execSync|execFile|execFileSync|fork)\(/g;
+  const sourceOf = (file: string) => withoutComments(sources.get(file) ?? '');
 
   it('in one file each, which loads it by way of the caller’s streams being hidden', () => {
     const importers = (specifier: RegExp) =>
-      files.filter((file) =>
-        specifiersOf(withoutComments(sources.get(file) ?? '')).some((name) => specifier.test(name)),
-      );
-    expect(importers(/^execa$/)).toEqual(['run/processes/execa.ts']);
-    expect(importers(/\/execa\.ts$/).sort()).toEqual(['run/guard/command.ts', 'run/on-lost.ts']);
+      files.filter((file) => specifiersOf(sourceOf(file)).some((name) => specifier.test(name)));
+    expect(importers(/^execa$/)).toEqual(['run/execa.ts']);
+    expect(importers(/\/execa\.ts$/).sort()).toEqual([starter, 'run/on-lost.ts']);
     const hidden = "import './hidden-streams.ts';";
-    const loader = withoutComments(sources.get('run/processes/execa.ts') ?? '');
+    const loader = sourceOf('run/execa.ts');
     expect(loader.indexOf(hidden)).toBeGreaterThan(-1);
     expect(loader.indexOf(hidden)).toBeLessThan(loader.indexOf("from 'execa'"));
   });
 
-  it('and nothing else starts the command, but in the one case of withoutFolder', () => {
-    expect('const child = spawn(file, args);').toMatch(starts);
-    const [before = '', after = ''] = command.split('function withoutFolder(');
-    expect(before).not.toMatch(starts);
-    expect(after.match(new RegExp(starts, 'g'))).toEqual(['spawn(']);
-    expect(before.match(/\bwithoutFolder\(/g)).toHaveLength(1);
-    expect(before).toContain('folder === null ? withoutFolder(plan) : inFolder(plan, folder)');
-    expect(before.match(/\bexeca\(/g)).toHaveLength(1);
-    // The program of the guard starts it by this file and in no other way.
-    const guard = withoutComments(sources.get('programs/guard.ts') ?? '');
-    expect(guard).toContain("from '../run/guard/command.ts'");
-    expect(guard).not.toMatch(starts);
-    expect(specifiersOf(guard)).not.toContain('node:child_process');
+  it('and Node’s spawn only where there is no folder to start it in', () => {
+    expect('const child = spawn(file, args);').toMatch(spawns);
+    const text = sourceOf(starter);
+    expect(text.match(spawns)).toEqual(['spawn(']);
+    expect(text.match(/\bexeca\(/g)).toHaveLength(1);
+    const [, withoutFolder = ''] = /if \(cwd === null\) \{([\s\S]*?)\n {2}\}/.exec(text) ?? [];
+    expect(withoutFolder).toContain('spawn(file, args,');
   });
 });
 

@@ -51,6 +51,28 @@ describe('links', () => {
   });
 });
 
+/** The headings that a text names as `docs/PAGE.md, "HEADING"`, and that the page does not have. */
+function missingHeadings(text: string): string[] {
+  return [...text.matchAll(/(docs\/[\w-]+\.md), "([^"]+)"/g)].flatMap(
+    ([, page = '', heading = '']) =>
+      anchorsOf(read(page)).includes(anchorOf(heading)) ? [] : [heading],
+  );
+}
+
+describe('headings that messages name', () => {
+  it('a missing one is seen', () => {
+    expect(missingHeadings('docs/forms.md, "Slots" docs/forms.md, "None"')).toEqual(['None']);
+  });
+
+  const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => read(path.join('src', file)));
+
+  it('exist', () => {
+    expect(sources.flatMap(missingHeadings)).toEqual([]);
+  });
+});
+
 /** The numbers of the lines that install by npm, where the check is not within three lines. */
 function uncheckedInstallations(text: string): number[] {
   const lines = text.split('\n');

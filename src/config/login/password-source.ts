@@ -86,9 +86,9 @@ export class PasswordCommand implements PasswordSource {
 
 /** The one line that the command prints, or why there is none. */
 async function outputOf(command: string): Promise<string | { readonly why: string }> {
-  const { startOwn } = await import('../../run/processes/own-children.ts');
+  const { spawn } = await import('../../system/spawn.ts');
   return new Promise((resolve) => {
-    const child = startOwn('/bin/sh', ['-c', command], {
+    const child = spawn('/bin/sh', ['-c', command], {
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,
     });

@@ -39,7 +39,7 @@ interface Seen {
   readonly settings: CtlSettings;
   readonly around: Circumstances;
   /** Why a run could not guard its command here; null: it could. */
-  readonly whyNotKept: string | null;
+  readonly whyUnguarded: string | null;
 }
 
 /** By name, in the order in which they are told. */
@@ -48,7 +48,7 @@ const setChecks: Readonly<Record<string, (seen: Seen) => Assessment>> = {
   count: ({ addresses }) => count(addresses.length),
   hosts: ({ addresses }) => hosts(addresses),
   duplicates: ({ facts }) => duplicates(facts),
-  guard: ({ whyNotKept }) => guard(whyNotKept),
+  guard: ({ whyUnguarded }) => guard(whyUnguarded),
   configFile: ({ settings }) => configFile(settings.configFile, settings.minorWarnings),
 };
 /** Of each master. */
@@ -94,8 +94,8 @@ export async function doctor(call: Call): Promise<number> {
   const { masterTimeoutMs, local } = settings;
   const around = { ...marksOf(facts, settings), masterTimeoutMs, isLocal: local };
   const addresses = query.observers.map(({ address }) => address);
-  const whyNotKept = await processes.whyNotKept();
-  const seen: Seen = { facts, addresses, settings, around, whyNotKept };
+  const whyUnguarded = await processes.whyUnguarded();
+  const seen: Seen = { facts, addresses, settings, around, whyUnguarded };
   const findings: Finding[] = [
     ...Object.entries(setChecks).map(([check, assess]) => ({
       check,

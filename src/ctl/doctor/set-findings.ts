@@ -53,7 +53,7 @@ export function guard(obstacle: string | null): Assessment {
     grade: 'error',
     message: obstacle,
     why: 'no run on this machine starts its command (69 or 78)',
-    fix: 'install what is missing: docs/supervision.md, "The kernel keeps the tree"',
+    fix: 'install what is missing: docs/install.md, "What it needs"',
   };
 }
 

@@ -204,7 +204,7 @@ const reasonsToMiss: Readonly<Record<Outcome, string>> = {
   nested: 'an enclosing run held the lock',
   'no-quorum': 'no quorum of masters answered',
   misconfigured: 'the masters are not the right ones, or refuse the login',
-  aborted: 'its wait was ended',
+  aborted: 'its wait was ended, or its caller was gone',
   signal: 'told to stop',
   'max-run': '--max-run was exceeded before the start',
   lost: 'too late to start under its lease',

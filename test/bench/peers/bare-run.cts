@@ -1,78 +1,57 @@
-// The floor of a start: two Node programs that do what redlock-run and its guard must do, and
-// nothing else. They load koffi, ask each master by a bare socket, start the command when a quorum
-// has granted and the guard has answered, and release. No settings, no fence, no deadlines, no
-// queue, no errors: no lock could be built on it. CommonJS, because the bundles are.
+// The floor of a start: a Node program that does what redlock-run must do, and nothing else. It
+// asks each master by a bare socket, starts the command by the guard when a quorum has granted, and
+// releases when the command has ended. No settings, no fence, no extensions, no queue, no errors:
+// no lock could be built on it. CommonJS, because the bundles are.
 // `bare-run.cjs SOCKET... -- COMMAND [ARG...]`
 
 const childProcess = require('node:child_process') as typeof import('node:child_process');
 const crypto = require('node:crypto') as typeof import('node:crypto');
-const fs = require('node:fs') as typeof import('node:fs');
 const net = require('node:net') as typeof import('node:net');
+const path = require('node:path') as typeof import('node:path');
 
-const koffi = require('koffi') as typeof import('koffi');
+/** The checkout is the working folder; the benchmark is compiled into a folder below it. */
+const guard = path.resolve('dist/redlock-guard');
+const ttlMs = 30_000;
 
-/** The descriptor of the pipe in the guard. */
-const pipe = 3;
-/** linux/prctl.h */
-const setChildSubreaper = 36;
-
-function becomeSubreaper(): void {
-  const long = 'unsigned long';
-  const prctl = koffi.load(null).func('prctl', 'int', ['int', long, long, long, long]);
-  prctl(setChildSubreaper, 1, 0, 0, 0);
+/** An instant as the guard reads it, by the wall clock alone. */
+function instantIn(ms: number): string {
+  return `-,-,${Date.now() + ms}000000`;
 }
 
-function runAsGuard(): void {
-  becomeSubreaper();
-  const buffer = Buffer.alloc(64 * 1024);
-  const next = () =>
-    fs.read(pipe, buffer, 0, buffer.length, null, (error, byteCount) => {
-      if (error || byteCount === 0) process.exit(0);
-      obey(buffer.toString('utf8', 0, byteCount));
-      next();
-    });
-  const obey = (line: string) => {
-    if (line === 'ready?\n') return fs.writeSync(pipe, 'ready\n');
-    const { command, env } = JSON.parse(line) as { command: string[]; env: NodeJS.ProcessEnv };
-    const [file = '', ...args] = command;
-    const stdio = [0, 4, 5];
-    return childProcess
-      .spawn(file, args, { env, stdio, detached: true })
-      .once('exit', () => fs.writeSync(pipe, 'ended\n'));
-  };
-  next();
+function startCommand(command: readonly string[], onExit: () => void): void {
+  const options = ['--signal=15', '--grace=1000', '--each=1000'];
+  const deadlines = [instantIn(ttlMs - 2_000), instantIn(ttlMs - 1_000)];
+  const child = childProcess.spawn(guard, [...options, ...deadlines, '--', ...command], {
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe'],
+  });
+  const reports = (child.stdio as readonly unknown[])[5] as import('node:stream').Readable;
+  reports.setEncoding('utf8').on('data', (text: string) => {
+    if (/^exited /m.test(text)) onExit();
+  });
 }
 
 function run(args: readonly string[]): void {
-  const guard = childProcess.spawn(process.execPath, ['--v8-pool-size=0', __filename, 'guard'], {
-    stdio: ['inherit', 'ignore', 'ignore', 'pipe', 1, 2],
-    env: { PATH: process.env.PATH },
-  });
-  becomeSubreaper();
   const end = args.indexOf('--');
   const command = args.slice(end + 1);
   const paths = args.slice(0, end);
   const value = crypto.randomBytes(20).toString('base64url');
-  const toGuard = guard.stdio[pipe] as import('node:stream').Duplex;
+  const release = () => {
+    for (const socket of sockets) socket.write(requestOf('DEL', 'bare'));
+  };
   let [grantedCount, releasedCount] = [0, 0];
   const sockets = paths.map((path) => {
     const socket = net.connect(path);
-    socket.write(requestOf('SET', 'bare', value, 'NX', 'PX', '30000'));
+    socket.write(requestOf('SET', 'bare', value, 'NX', 'PX', String(ttlMs)));
     socket.once('data', () => {
       grantedCount += 1;
-      if (grantedCount === Math.floor(paths.length / 2) + 1) toGuard.write('ready?\n');
+      if (grantedCount === Math.floor(paths.length / 2) + 1) startCommand(command, release);
       socket.once('data', () => {
         releasedCount += 1;
-        if (releasedCount === paths.length) guard.kill('SIGKILL');
+        if (releasedCount === paths.length) process.exit(0);
       });
     });
     return socket;
   });
-  toGuard.setEncoding('utf8').on('data', (line: string) => {
-    if (line === 'ready\n') toGuard.write(`${JSON.stringify({ command, env: process.env })}\n`);
-    else for (const socket of sockets) socket.write(requestOf('DEL', 'bare'));
-  });
-  guard.once('exit', () => process.exit(0));
 }
 
 function requestOf(...words: readonly string[]): string {
@@ -80,6 +59,4 @@ function requestOf(...words: readonly string[]): string {
   return `*${words.length}\r\n${texts.join('')}`;
 }
 
-const [first = '', ...rest] = process.argv.slice(2);
-if (first === 'guard') runAsGuard();
-else run([first, ...rest]);
+run(process.argv.slice(2));

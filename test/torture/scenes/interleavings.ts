@@ -1,10 +1,10 @@
-// redlock-run and its guard stopped in turn, each for a while that may reach beyond a deadline, and
-// never together, which is a documented exception: one of the two is always well.
+// redlock-run and its guards stopped in turn, one of them or redlock-run with one guard, each for a
+// while that may reach beyond a deadline. One guard is always well.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender } from '../contender.ts';
-import { onGuard } from '../faults.ts';
-import { canAct, type Identity, isThere, signal } from '../processes.ts';
+import { type Guard, onGuard } from '../faults.ts';
+import { canAct, isThere, signal } from '../processes.ts';
 import type { Scene } from '../scenes.ts';
 import { began, type Done, isInside, type Stage } from '../stage.ts';
 
@@ -17,41 +17,50 @@ export const interleavings: Scene = {
   },
   ttlsMs: [3_000, 4_000],
   mistake: {
-    name: 'deadlines-from-the-reading',
-    breaks: 'a deadline counts from when the guard has read it',
+    name: 'outer-never-acts',
+    breaks: 'the outer guard neither continues a stopped inner one nor takes over from it',
     edits: [
+      { file: 'guard/guard.c', from: 'kill(inner, SIGCONT);', to: '(void)0;' },
       {
-        file: 'programs/guard.ts',
-        from: 'clock.now() - mostMsSince(readings, readingsNow()) + config.slackMs',
-        to: 'clock.now() + config.slackMs',
+        file: 'guard/guard.c',
+        from: 'if (seen_at != 0 && beats == beat) {',
+        to: 'if (seen_at < 0 && beats == beat) {',
       },
     ],
   },
 };
 
-async function inTurn(stage: Stage, run: Contender, guard: Identity): Promise<readonly Done[]> {
+async function inTurn(
+  stage: Stage,
+  run: Contender,
+  guard: Guard,
+  other: Guard,
+): Promise<readonly Done[]> {
   const { random, ttlMs } = stage;
   const done: Done[] = [];
-  const isWell = () => isThere(guard) && canAct(guard.pid) && !run.hasEnded;
+  const isWell = () =>
+    [guard, other].every(({ process }) => isThere(process) && canAct(process.pid)) && !run.hasEnded;
   for (let turns = random.integer(1, 4); turns > 0 && isWell(); turns -= 1) {
-    done.push(began(stage, 'guard stopped in turn', run.plan.id));
-    signal(guard, 'SIGSTOP');
-    await sleep(random.between(20, random.pick([300, 2_000])));
-    signal(guard, 'SIGCONT');
-    if (random.chance(0.5)) await sleep(random.around(20));
-    if (!isWell()) break;
-    done.push(began(stage, 'redlock-run stopped in turn', run.plan.id));
-    run.signal('SIGSTOP');
-    // It may have ended its guard in the moment before.
-    if (isWell()) await sleep(random.between(20, random.pick([300, 1.6 * ttlMs])));
-    run.signal('SIGCONT');
-    if (random.chance(0.5)) await sleep(random.around(50));
+    const stopped = random.pick([[guard], [other], [null], [null, guard], [null, other]]);
+    const send = (name: NodeJS.Signals) => {
+      for (const one of stopped) {
+        if (one === null) run.signal(name);
+        else signal(one.process, name);
+      }
+    };
+    const names = stopped.map((one) => one?.name ?? 'redlock-run').join(' and ');
+    done.push(began(stage, `${names} stopped in turn`, run.plan.id));
+    send('SIGSTOP');
+    // It may have ended its guards in the moment before.
+    if (isWell()) await sleep(random.between(20, random.pick([300, 2_000, 1.6 * ttlMs])));
+    send('SIGCONT');
+    if (random.chance(0.5)) await sleep(random.around(30));
   }
   if (random.chance(0.5) && isWell()) {
-    const isGuard = random.chance(0.5);
-    done.push(began(stage, isGuard ? 'guard killed' : 'redlock-run killed', run.plan.id));
-    if (isGuard) signal(guard, 'SIGKILL');
-    else run.signal('SIGKILL');
+    const killed = random.pick([guard, other, null]);
+    done.push(began(stage, `${killed?.name ?? 'redlock-run'} killed`, run.plan.id));
+    if (killed === null) run.signal('SIGKILL');
+    else signal(killed.process, 'SIGKILL');
   }
   return done;
 }

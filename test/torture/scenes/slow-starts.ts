@@ -1,5 +1,5 @@
-// Commands that take long to begin: the guard waits in the kernel for as long as the disk takes
-// that holds the program. calls.c holds them up between fork and exec.
+// Commands that take long to begin: the kernel waits for the disk that holds the program. calls.c
+// holds them up between fork and exec.
 
 import type { Scene } from '../scenes.ts';
 
@@ -12,13 +12,15 @@ export const slowStarts: Scene = {
   faults: {},
   ttlsMs: [3_000, 4_000, 5_000],
   mistake: {
-    name: 'slow-start-is-dead',
-    breaks: 'a guard that starts the command is ended for not answering',
+    name: 'slow-start-is-ended',
+    breaks: 'a guard that has to stop a command that has not begun takes it for ended',
     edits: [
       {
-        file: 'run/guard/watch.ts',
-        from: 'return isOwing && !isStarting();',
-        to: 'return isOwing;',
+        file: 'guard/guard.c',
+        from: '  state.phase = phase;\n',
+        to:
+          '  if (!shared->is_started) { shared->is_done = true; _exit(0); }\n' +
+          '  state.phase = phase;\n',
       },
     ],
   },

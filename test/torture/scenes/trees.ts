@@ -16,13 +16,13 @@ export const trees: Scene = {
   faults: {},
   ttlsMs: [10_000],
   mistake: {
-    name: 'one-look',
-    breaks: 'SIGKILL goes to what one look at the tree has found',
+    name: 'group-only',
+    breaks: 'SIGKILL goes to the group of the command only',
     edits: [
       {
-        file: 'run/processes/kill-all.ts',
-        from: '    await (hasNew ? turn() : sleep(',
-        to: '    return [];\n    await (hasNew ? turn() : sleep(',
+        file: 'guard/guard.c',
+        from: '  kill_children();\n  if (reap()) return;\n',
+        to: '  if (reap() || !is_foreground) return;\n',
       },
     ],
   },

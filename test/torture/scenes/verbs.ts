@@ -104,7 +104,7 @@ async function held({ stage, lock, ctl }: Person): Promise<void> {
   // A tenth of it for clocks that differ, and the time between clock and line.
   const isValid = () => now() < until - personTtlMs / 10_000;
   const note = (what: string) => {
-    const words = [what, lock, token, fence, `person-${token}`, 0, 'person', 0, 'x'];
+    const words = [what, lock, token, fence, `person-${token}`, 0, 'person', 'x'];
     appendFileSync(stage.log, `${now().toFixed(6)} ${words.join(' ')}\n`);
   };
   if (isValid()) note('begin');

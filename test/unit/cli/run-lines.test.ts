@@ -135,17 +135,14 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
       'SIGTERM, lock valid for another 4s',
   ],
   [
-    { kind: 'never-started', reason: 'guard-lost' },
-    'lost: "job": guard-lost: no guard process was left, and no command runs without one: the ' +
-      'command is not started',
+    { kind: 'never-started', reason: 'suspended' },
+    'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
+      '(stopped, asleep, busy): the command is not started',
   ],
-  [
-    { kind: 'guard-lost', how: 'silent' },
-    'warning: "job": the guard process does not answer; ending all that it guarded',
-  ],
+  [{ kind: 'guard-lost' }, 'warning: "job": the guard process died; ending all that it guarded'],
   [
     { kind: 'unknown-start' },
-    'lost: "job": guard-lost: no guard process was left, and no command runs without one: the ' +
+    'lost: "job": guard-lost: the guard process died, and no command runs without it: the ' +
       'command may have been started: that is not known, and it is not started again',
   ],
   [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
@@ -231,6 +228,20 @@ test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
     died,
     true,
     'max-run: "job": the command ran too long and was killed (raise --max-run)',
+  ],
+  [
+    'with a caller that is gone',
+    { kind: 'caller-gone' },
+    null,
+    false,
+    'aborted: "job": the caller is gone (stderr was hung up); nothing was started',
+  ],
+  [
+    'not started by a machine that has no room',
+    { kind: 'child' },
+    { kind: 'cannot-start', why: 'command: there is not enough memory to start it (try again)' },
+    false,
+    'command: there is not enough memory to start it (try again)',
   ],
 ])('the end: %s', (_title, cause, childExit, isKilled, line) => {
   expect(lineOf(cause, childExit, isKilled)).toBe(line);

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { NotAcquired } from '../../../src/lock/wait.ts';
-import { exitStatusOf } from '../../../src/run/outcome.ts';
+import { exitStatusOf, outcomeOf } from '../../../src/run/outcome.ts';
 import type { ChildExit, Signal, StopReason } from '../../../src/run/run-result.ts';
 
 const conflict = 33;
@@ -10,6 +10,7 @@ const statusOf = (cause: StopReason, childExit: ChildExit | null = null) =>
   exitStatusOf({ cause, childExit, isKilled: false, unkillable: [] }, conflict);
 const child = { kind: 'child' } as const;
 const zero = { kind: 'exited', code: 0 } as const;
+const callerGone = { kind: 'caller-gone' } as const;
 const refused = (acquisition: NotAcquired): StopReason => ({ kind: 'not-acquired', acquisition });
 const unreachable = { kind: 'unreachable', failures: [], gaveUpAfterMs: null } as const;
 const killed = (signal: Signal): ChildExit => ({ kind: 'signaled', signal });
@@ -54,6 +55,16 @@ test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
   ['no quorum', refused(unreachable), null, 69, null],
   ['too slow', refused({ kind: 'too-slow', elapsedMs: 1 }), null, 69, null],
   ['misconfigured', refused({ kind: 'misconfigured', failures: [] }), null, 78, null],
+  ['this machine cannot start it', child, { kind: 'cannot-start', why: 'x' }, 69, null],
+  ['the caller is gone', { kind: 'caller-gone' }, null, conflict, null],
+  ['the caller was gone at the start', { kind: 'caller-gone' }, callerGone, conflict, null],
+  [
+    'it is not known whether it was started',
+    { kind: 'lost', reason: 'guard-lost' },
+    { kind: 'unknown-start' },
+    79,
+    null,
+  ],
 ])('%s', (_title, cause, childExit, code, signal) => {
   expect(statusOf(cause, childExit)).toEqual({ code, signal });
 });
@@ -72,4 +83,12 @@ test('an outage never looks like contention, whatever -E says', () => {
 
 test('a run that its command ended, without the end of the command, is a bug', () => {
   expect(() => statusOf(child)).toThrow();
+});
+
+test.each<[StopReason, ChildExit | null, string]>([
+  [child, { kind: 'cannot-start', why: 'x' }, 'not-started'],
+  [{ kind: 'caller-gone' }, null, 'aborted'],
+  [{ kind: 'caller-gone' }, callerGone, 'aborted'],
+])('the outcome of %j, %j is %s', (cause, childExit, outcome) => {
+  expect(outcomeOf({ cause, childExit, isKilled: false, unkillable: [] })).toBe(outcome);
 });

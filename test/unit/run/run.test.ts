@@ -29,14 +29,14 @@ function startRun(
   const child: Child = {
     started: Promise.resolve(1),
     exited,
+    swept: exited.then(() => []),
+    setDeadlines: () => {},
     relay: () => {},
     stop: () => {},
-    kill: async () => {
+    kill: () => {
       kills.push(now);
-      return [];
     },
-    countAlive: async () => 0,
-    hasNamespace: false,
+    keep: () => {},
     ...childParts,
   };
   const run = new Run(
@@ -50,7 +50,6 @@ function startRun(
       clock: { now: () => now, sleep: () => new Promise(() => {}) },
       random: Math.random,
       report: () => {},
-      guard: { setDeadlines: () => {}, done: () => {} },
       acquire: async () => ({
         kind: 'acquired',
         lease: { claim, startedAt: 0, validUntil, fence: 1 },
@@ -140,37 +139,17 @@ it.each<[string, number, string]>([
 });
 
 it('a command that ended in time has lost its lock when what it left behind did not', async () => {
-  const counted: (() => void)[] = [];
-  let clockNow = 0;
-  const { finished, endAt, setNow } = startRun(
-    { clock: { now: () => clockNow, sleep: () => new Promise(setImmediate) } },
-    { countAlive: () => new Promise((resolve) => counted.push(() => resolve(0))) },
-  );
+  let sweep: (unkillable: readonly number[]) => void = () => {};
+  const swept = new Promise<readonly number[]>((resolve) => {
+    sweep = resolve;
+  });
+  const { finished, endAt, setNow } = startRun({}, { swept });
   await new Promise(setImmediate);
-  clockNow = 1_000;
   endAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 1, agoMs: 0 });
   await new Promise(setImmediate);
-  clockNow = 3_000;
   setNow(3_000);
-  for (const count of counted) count();
+  sweep([]);
   expect((await finished).result.cause).toMatchObject({ kind: 'lost' });
-});
-
-it('a guard that dies while the command is being stopped leaves it five seconds', async () => {
-  const slept: number[] = [];
-  const sleep = (ms: number) => {
-    slept.push(ms);
-    return ms === 5_000 ? Promise.resolve() : new Promise<void>(() => {});
-  };
-  const parts = { clock: { now: () => 0, sleep }, report: () => {} };
-  const { run, kills } = startRun(parts, {}, { graceMs: 60_000 });
-  await new Promise(setImmediate);
-  run.signal('SIGTERM', false);
-  await new Promise(setImmediate);
-  expect([slept.includes(60_000), kills]).toEqual([true, []]);
-  run.post({ kind: 'lost', reason: 'guard-lost' });
-  await new Promise(setImmediate);
-  expect(kills).toHaveLength(1);
 });
 
 it('a run that was suspended until its lease was over starts and kills nothing', async () => {
@@ -220,10 +199,10 @@ it('a command that its guard refuses to start is neither stopped nor killed', as
     { started: Promise.resolve(undefined) },
   );
   await new Promise(setImmediate);
-  endAt(100, { exit: { kind: 'never-started', reason: 'guard-lost' }, leftCount: 0, agoMs: 0 });
+  endAt(100, { exit: { kind: 'never-started', reason: 'suspended' }, leftCount: 0, agoMs: 0 });
   const { result } = await finished;
-  expect(result).toMatchObject({ cause: { kind: 'lost', reason: 'guard-lost' }, isKilled: false });
-  expect(exitStatusOf(result, 75).code).toBe(69);
+  expect(result).toMatchObject({ cause: { kind: 'lost', reason: 'suspended' }, isKilled: false });
+  expect(exitStatusOf(result, 75).code).toBe(79);
   expect(events).toEqual(['never-started', 'released']);
   expect(kills).toEqual([]);
 });
@@ -303,20 +282,13 @@ it.each<[string, readonly [NodeJS.Signals, number][], string]>([
 
 it('a loss is passed on once, with the lease and the first reason', async () => {
   const losses: unknown[] = [];
-  const { run, finished, endAt } = startRun({
-    redlock: {
-      extend: async () => cannotExtend,
-      release: async () => released,
-      settled: async () => {},
-    } as unknown as RunParts['redlock'],
+  const { finished, endAt } = startRun({
     onLost: ({ claim: { token } }, { result }) =>
       losses.push([token, endOf(result, 75).lossReason]),
   });
   await new Promise(setImmediate);
   // It is not known whether it was started, and it is stopped.
-  endAt(10, { exit: { kind: 'unknown-start', isAlive: true }, leftCount: 1, agoMs: 0 });
-  await new Promise(setImmediate);
-  run.post({ kind: 'swept', unkillable: [] });
+  endAt(10, { exit: { kind: 'unknown-start' }, leftCount: 1, agoMs: 0 });
   expect((await finished).result.cause.kind).toBe('lost');
   expect(losses).toEqual([[claim.token, 'guard-lost']]);
 });
@@ -332,4 +304,60 @@ it('Ctrl-C stops a run whose command is being started, and has not received it',
   expect(stops).toEqual(['SIGINT']);
   endAt(10, { exit: { kind: 'signaled', signal: 'SIGINT' }, leftCount: 0, agoMs: 0 });
   expect((await finished).result.cause.kind).toBe('signal');
+});
+
+it('a machine that cannot start the command now: nothing is stopped, and 69', async () => {
+  const events: string[] = [];
+  const { finished, endAt, kills } = startRun(
+    { report: ({ kind }) => events.push(kind) },
+    { started: Promise.resolve(undefined) },
+  );
+  await new Promise(setImmediate);
+  endAt(10, { exit: { kind: 'cannot-start', why: 'x' }, leftCount: 0, agoMs: 0 });
+  const { result } = await finished;
+  expect(endOf(result, 75)).toMatchObject({ outcome: 'not-started', status: 69 });
+  expect(events).toEqual(['child-exited', 'released']);
+  expect(kills).toEqual([]);
+});
+
+it('a caller that is gone ends the wait, with the conflict exit code', async () => {
+  const { run, finished } = startRun({
+    acquire: (aborted) =>
+      new Promise((resolve) => {
+        aborted.addEventListener('abort', () => resolve({ kind: 'aborted' }));
+      }),
+    startChild: () => {
+      throw new Error('it must not be started');
+    },
+  });
+  run.post({ kind: 'caller-gone' });
+  expect(endOf((await finished).result, 33)).toMatchObject({ outcome: 'aborted', status: 33 });
+});
+
+it('processes that cannot be killed: named, and the lock is kept until it expires', async () => {
+  const kept: number[] = [];
+  const events: unknown[] = [];
+  const { finished, endAt } = startRun(
+    {
+      redlock: {
+        extend: async () => cannotExtend,
+        release: async (_: unknown, keepMs: number) => {
+          kept.push(keepMs);
+          return released;
+        },
+        settled: async () => {},
+      } as unknown as RunParts['redlock'],
+      report: (event) => event.kind === 'unkillable' && events.push(event),
+      userOf: () => 'root',
+    },
+    { swept: Promise.resolve([42]) },
+    { holdAtLeastMs: 0 },
+  );
+  await new Promise(setImmediate);
+  endAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 1, agoMs: 0 });
+  const { result } = await finished;
+  const unkillable = [{ pid: 42, user: 'root' }];
+  expect(result.unkillable).toEqual(unkillable);
+  expect(kept).toEqual([claim.ttlMs - 1_000]);
+  expect(events).toEqual([{ kind: 'unkillable', unkillable, remainingMs: claim.ttlMs - 1_000 }]);
 });

@@ -252,15 +252,16 @@ describe('signals while the child runs', () => {
   it('docs/supervision.md shows the table of signals', () => {
     const shown = readFileSync('docs/supervision.md', 'utf8');
     for (const row of signalTable) {
-      const { names, running, endsWait, isRaisedAgain, isIgnoredByGuard } = row;
+      const { names, running, endsWait, isRaisedAgain } = row;
       const waiting = endsWait ? 'ends the wait' : '-';
       const status = endsWait ? '128 + n' : '-';
       const end = isRaisedAgain ? 'dies of it' : status;
-      const guard = isIgnoredByGuard ? 'ignored' : 'default';
-      const cells = [names.join(', '), waiting, running.replace('-', ' '), end, guard];
+      const cells = [names.join(', '), waiting, running.replace('-', ' '), end];
       expect(shown).toContain(`| ${cells.join(' | ')} |\n`);
     }
-    expect(shown.match(/ \| (ignored|default) \|\n/g)).toHaveLength(signalTable.length);
+    expect(shown.match(/^\| [A-Z0-9, ]+ \| (ends the wait|-) \|/gm)).toHaveLength(
+      signalTable.length,
+    );
   });
 
   it('every signal of this system that is no synonym is in the table', () => {
@@ -337,6 +338,55 @@ describe('processes that we may not kill', () => {
       { phase: 'releasing', cause: { kind: 'max-run' }, childExit: { kind: 'unknown-exit' } },
       [{ kind: 'release' }],
     ]);
+  });
+});
+
+describe('a caller that is gone', () => {
+  const gone = { kind: 'caller-gone' } as const;
+
+  it('ends the wait, and a lock that comes after all is released', () => {
+    const [waiting, actions] = transition(initialState, gone);
+    expect(actions).toEqual([{ kind: 'abandon-acquisition' }]);
+    expect(transition(waiting, { kind: 'acquired' })[1]).toEqual([{ kind: 'release' }]);
+    expect(waiting.cause).toEqual(gone);
+  });
+
+  it('is seen by the guard, which starts nothing: the lock is released', () => {
+    const holding = replay([{ kind: 'acquired' }]);
+    const [state, actions] = transition(holding, { kind: 'child-exited', exit: gone });
+    expect([state.cause, actions]).toEqual([gone, [{ kind: 'release' }]]);
+    expect(isKept(state, 'always')).toBe(false);
+  });
+
+  it('changes nothing once the command runs, or where a signal came first', () => {
+    for (const past of [[{ kind: 'acquired' }], [sent('SIGTERM')]] as const)
+      expect(transition(replay(past), gone)).toEqual([replay(past), []]);
+  });
+});
+
+describe('a guard that dies', () => {
+  const lost = { kind: 'lost', reason: 'guard-lost' } as const;
+
+  it('is a loss while the command runs', () => {
+    const [state, actions] = transition(replay([{ kind: 'acquired' }]), lost);
+    expect([state.cause, actions]).toEqual([lost, [{ kind: 'stop', signal: null }]]);
+  });
+
+  it('in the middle of the start: never started again, and what may run is ended first', () => {
+    const exit = { kind: 'unknown-start' } as const;
+    const [state, actions] = transition(replay([{ kind: 'acquired' }]), {
+      kind: 'child-exited',
+      exit,
+    });
+    expect(state).toMatchObject({ phase: 'sweeping', cause: lost, childExit: exit });
+    expect(actions).toEqual([{ kind: 'tell-unknown-start' }, { kind: 'sweep' }]);
+  });
+
+  it.each<[string, readonly Event[]]>([
+    ['stopped', [{ kind: 'acquired' }, { kind: 'max-run' }]],
+    ['swept', [{ kind: 'acquired' }, { kind: 'child-exited', exit: { kind: 'exited', code: 0 } }]],
+  ])('changes nothing while the command is %s: the other one goes on', (_, past) => {
+    expect(transition(replay(past), lost)).toEqual([replay(past), []]);
   });
 });
 

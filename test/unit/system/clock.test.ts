@@ -4,41 +4,24 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type Alarm,
-  createPlainClock,
-  createSystemClock,
-  readingsNow,
-} from '../../../src/system/clock.ts';
+import { createPlainClock, createSystemClock, maxTimerMs } from '../../../src/system/clock.ts';
 
 /** Three clocks to be moved by hand, and what our clock told of them. */
-function rig(hasBoot = true, alarm: Alarm | null = null) {
+function rig(hasBoot = true, timerMs: number = maxTimerMs.alone) {
   const at = { monotonic: 1_000, boot: 50_000, wall: 1_800_000_000_000 };
   const jumps: number[] = [];
   const sources = {
     monotonic: () => at.monotonic,
     boot: () => (hasBoot ? at.boot : null),
     wall: () => at.wall,
-    alarm,
   };
-  const clock = createSystemClock((ms) => jumps.push(ms), sources);
+  const clock = createSystemClock((ms) => jumps.push(ms), sources, timerMs);
   const pass = (ms: number) => {
     at.monotonic += ms;
     at.boot += ms;
     at.wall += ms;
   };
   return { at, jumps, pass, clock, begin: clock.now() };
-}
-
-/** An alarm that a test rings; `set`: how long after it was to ring each time. */
-function handAlarm() {
-  const set: (number | null)[] = [];
-  let ring = () => {};
-  const alarm: Alarm = (onRing) => {
-    ring = onRing;
-    return (afterMs) => set.push(afterMs);
-  };
-  return { alarm, set, ring: () => ring() };
 }
 
 describe('now', () => {
@@ -158,36 +141,11 @@ describe('sleep', () => {
     const sleeping = clock.sleep(3_600_000);
     at.boot += 3_600_000;
     at.wall += 3_600_000;
-    await sleeping; // Looks at the clocks at least every 250 ms.
+    await sleeping; // Looks at the clocks as often as it has a timer.
   });
 
-  test('ends at the alarm, when the machine has slept over its end', async () => {
-    const { alarm, set, ring } = handAlarm();
-    const { clock, at } = rig(true, alarm);
-    const sleeping = clock.sleep(3_600_000);
-    expect(set).toEqual([3_600_050]);
-    at.boot += 3_600_000;
-    ring();
-    await sleeping;
-    expect(set.at(-1)).toBe(null);
-  });
-
-  test('goes on after an alarm that was for an earlier one, and has its own', async () => {
-    const { alarm, set, ring } = handAlarm();
-    const { clock, at } = rig(true, alarm);
-    const cancelled = new AbortController();
-    const [first, second] = [clock.sleep(1_000_000), clock.sleep(5_000_000, cancelled.signal)];
-    expect(set).toEqual([1_000_050, 1_000_050]);
-    at.boot += 1_000_000;
-    ring();
-    await first;
-    expect(set.at(-1)).toBe(4_000_050);
-    cancelled.abort();
-    await second;
-  });
-
-  test('with an alarm it ends as soon as the time of day is seen to be set', async () => {
-    const { clock, at } = rig(true, handAlarm().alarm);
+  test('with long timers it ends as soon as the time of day is seen to be set', async () => {
+    const { clock, at } = rig(true, maxTimerMs.guarded);
     const sleeping = clock.sleep(3_600_000);
     at.wall += 3_600_000;
     clock.now();
@@ -200,10 +158,4 @@ describe('sleep', () => {
     // Node warns of a leak at eleven.
     for (let count = 0; count < 20; count += 1) await clock.sleep(1, signal);
   });
-});
-
-test('the readings of the machine are those that a second process sees', () => {
-  const [first, second] = [readingsNow(), readingsNow()];
-  expect(second.monotonic - first.monotonic).toSatisfy((ms) => ms >= 0 && ms < 1_000);
-  expect(Math.abs(first.wall - Date.now())).toBeLessThan(1_000);
 });

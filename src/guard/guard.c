@@ -1,0 +1,1207 @@
+/* redlock-guard: the init of the command that redlock-run runs under a lock.
+ *
+ *   redlock-guard [OPTION...] STOP_AT KILL_AT -- COMMAND [ARG...]
+ *
+ * Two processes of this program, the outer and the inner guard, are between redlock-run and the
+ * command. Each can end the command's whole process tree by itself. README.md explains processes,
+ * messages and deadlines; read it first. This file has four parts: what is decided (pure), what is
+ * known about processes, what is done to them, and the loop of both guards.
+ *
+ * After the start nothing is allocated, and nothing that can fail for want of a descriptor is
+ * needed to kill: the list of our own children was opened at the start.
+ */
+#define _GNU_SOURCE
+#define _DARWIN_C_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#else
+#define CLOCK_BOOTTIME CLOCK_MONOTONIC
+#define __WALL 0
+#endif
+
+typedef int64_t ns;
+
+#define MS ((ns)1000000)
+#define NEVER INT64_MAX
+
+/* ---- What is decided: pure functions ------------------------------------------------------- */
+
+/* An instant is given on three clocks, and has come when the first of them has reached it. So
+ * neither a machine that slept nor a clock that was set ever makes a deadline later. */
+enum { MONOTONIC, BOOT, WALL, CLOCKS };
+typedef struct {
+  ns at[CLOCKS];
+} instant;
+
+enum phase { WATCHING, STOPPING, KILLING };
+
+struct state {
+  enum phase phase;
+  instant stop_at, kill_at; /* the deadlines of the lease */
+  ns stop_by, kill_by;      /* what was requested, on the BOOT clock */
+  int signal;               /* the stop signal */
+  ns grace;                 /* from the stop signal to SIGKILL */
+  ns killing;               /* SIGKILL is sent this much before its deadline */
+  bool keeps;               /* background processes are left alone */
+};
+
+/* How long one guard has where the other one is gone. */
+#define UNGUARDED_GRACE (5000 * MS)
+/* How much later the outer guard acts: only where the inner one does not. */
+#define OUTER_DELAY (50 * MS)
+
+static bool has_come(const instant *deadline, const instant *now, ns sooner) {
+  for (int i = 0; i < CLOCKS; i++)
+    if (deadline->at[i] != NEVER && now->at[i] >= deadline->at[i] - sooner) return true;
+  return false;
+}
+
+/* The phase that is due. `delay`: of the outer guard while the inner one lives. */
+static enum phase phase_due(const struct state *s, const instant *now, ns delay) {
+  ns boot = now->at[BOOT] - delay;
+  if (has_come(&s->kill_at, now, s->killing - delay) || boot >= s->kill_by) return KILLING;
+  if (has_come(&s->stop_at, now, -delay) || boot >= s->stop_by) return STOPPING;
+  return WATCHING;
+}
+
+/* Requests a stop now, and SIGKILL after the grace. Requests never make anything later. */
+static void request_stop(struct state *s, ns now, ns grace) {
+  if (s->stop_by > now) s->stop_by = now;
+  if (s->kill_by > now + grace) s->kill_by = now + grace;
+}
+
+static bool parse_number(const char **text, ns *value) {
+  char *end;
+  errno = 0;
+  long long number = strtoll(*text, &end, 10);
+  if (end == *text || errno != 0) return false;
+  if (number < INT64_MIN / 2 || number > INT64_MAX / 2) return false; /* Sums do not overflow. */
+  *text = end;
+  *value = number;
+  return true;
+}
+
+static bool skip(const char **text, char expected) {
+  return **text == expected && (*text)++;
+}
+
+/* "MONOTONIC,BOOT,WALL" in nanoseconds; "-" for a clock that the sender does not have. */
+static bool parse_instant(const char **text, instant *parsed) {
+  bool has_clock = false;
+  for (int i = 0; i < CLOCKS; i++) {
+    if (i > 0 && !skip(text, ',')) return false;
+    parsed->at[i] = NEVER;
+    if (**text == '-' && (*text)[1] != 0 && strchr(", ", (*text)[1])) (*text)++;
+    else if (**text == '-' && (*text)[1] == 0) (*text)++;
+    else if (!parse_number(text, &parsed->at[i])) return false;
+    has_clock = has_clock || parsed->at[i] != NEVER;
+  }
+  return has_clock;
+}
+
+enum verb { MALFORMED, DEADLINES, STOP, KILL, RELAY, KEEP };
+struct message {
+  enum verb verb;
+  int signal;
+  ns grace;
+  instant stop_at, kill_at;
+};
+
+static bool parse_signal(const char **text, int *signal) {
+  ns number;
+  if (!parse_number(text, &number) || number < 1 || number >= NSIG) return false;
+  *signal = (int)number;
+  return true;
+}
+
+/* One line from redlock-run, without its newline. README.md has the table. */
+static struct message parse_message(const char *line) {
+  struct message m = {0};
+  ns grace = 0;
+  const char *rest = strchr(line, ' ');
+  size_t length = rest ? (size_t)(rest - line) : strlen(line);
+  const char *end = line + length;
+  if (rest) end = ++rest;
+  enum verb verb = MALFORMED;
+  if (!strncmp(line, "kill", length) && length == 4 && !rest) verb = KILL;
+  else if (!strncmp(line, "keep", length) && length == 4 && !rest) verb = KEEP;
+  else if (!rest) return m;
+  else if (!strncmp(line, "deadlines", length) && length == 9) {
+    if (parse_instant(&end, &m.stop_at) && skip(&end, ' ') && parse_instant(&end, &m.kill_at))
+      verb = DEADLINES;
+  } else if (!strncmp(line, "relay", length) && length == 5) {
+    if (parse_signal(&end, &m.signal)) verb = RELAY;
+  } else if (!strncmp(line, "stop", length) && length == 4) {
+    if (parse_signal(&end, &m.signal) && skip(&end, ' ') && parse_number(&end, &grace)) verb = STOP;
+    if (grace < 0 || grace > INT32_MAX) verb = MALFORMED;
+    m.grace = grace * MS;
+  }
+  if (*end == 0) m.verb = verb;
+  return m;
+}
+
+/* What a message changes. RELAY is not remembered: the caller sends the signal. */
+static void receive(struct state *s, const struct message *m, ns now) {
+  switch (m->verb) {
+  case DEADLINES:
+    s->stop_at = m->stop_at;
+    s->kill_at = m->kill_at;
+    return;
+  case STOP:
+    if (s->phase == WATCHING) s->signal = m->signal;
+    request_stop(s, now, m->grace);
+    return;
+  case KILL:
+    request_stop(s, now, 0);
+    return;
+  case KEEP:
+    s->keeps = true;
+    return;
+  case RELAY:
+    return;
+  case MALFORMED: /* As if redlock-run had died. */
+    request_stop(s, now, s->grace);
+  }
+}
+
+/* ---- What is known about processes --------------------------------------------------------- */
+
+struct process {
+  pid_t pid, parent, group, session;
+  uint64_t start; /* tells it from a later process with the same number */
+  bool is_alive;
+  long threads;
+};
+
+/* What has become of a process in a stop. DUE: it existed before. SPARED: its parent had been sent
+ * the signal and lived on, so it is cleanup and gets no signal. */
+enum told { UNKNOWN, DUE, TOLD, SPARED };
+struct record {
+  pid_t pid;
+  uint64_t start;
+  enum told told;
+  unsigned look; /* the look that has told it */
+  bool is_killed;
+};
+
+/* Shared by both guards, so that either can go on where the other one was. */
+#define RECORDS (1 << 15)
+static struct shared {
+  pid_t command; /* as the inner guard numbers it */
+  int status;    /* of the command, as waitpid(2) has it */
+  _Atomic bool is_started, has_exited, is_reported;
+  _Atomic bool is_stopping; /* one of the guards has begun to send the stop signal */
+  _Atomic bool is_done;     /* the inner guard ends in order */
+  _Atomic unsigned beat;    /* the inner guard makes progress */
+  bool is_group_told;
+  unsigned look;
+  struct record records[RECORDS];
+} *shared;
+
+static bool is_outer;           /* which of the two this process is */
+static bool is_alone;           /* the other guard is gone */
+static bool is_taking_over;     /* the outer guard has killed the inner one, which did nothing */
+static pid_t inner;             /* in the outer guard */
+static bool is_foreground, is_isolated;
+static pid_t our_session;
+static int proc_fd = -1;        /* /proc, which survives an unmount and a mount over it */
+static int children_fd = -1;    /* the list of our own children */
+static int control = -1;        /* from redlock-run; closes when it has died */
+static int reports = -1;        /* to redlock-run, from both guards */
+static int other_guard = -1;    /* closes when the other guard has died */
+
+static ns read_clock(clockid_t clock) {
+  struct timespec t;
+  if (clock_gettime(clock, &t) != 0) return 0;
+  return (ns)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static const clockid_t clock_ids[CLOCKS] = {CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME};
+
+static instant now_on_all(void) {
+  instant now;
+  for (int i = 0; i < CLOCKS; i++) now.at[i] = read_clock(clock_ids[i]);
+  return now;
+}
+
+/* Reads a whole file below /proc into `text`, terminated. -1: not now. */
+static ssize_t read_proc(const char *path, char *text, size_t size) {
+  int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ssize_t length = read(fd, text, size - 1);
+  close(fd);
+  text[length < 0 ? 0 : length] = 0;
+  return length;
+}
+
+/* Field `index` of /proc/PID/stat after the name, which may contain anything. */
+static const char *stat_field(const char *text, int index) {
+  const char *at = strrchr(text, ')');
+  for (index++; at && index > 0; index--) at = strchr(at + 1, ' ');
+  return at ? at + 1 : "";
+}
+
+static bool read_process(pid_t pid, struct process *p) {
+  char path[64], text[1024];
+  snprintf(path, sizeof path, "%d/stat", (int)pid);
+  if (read_proc(path, text, sizeof text) <= 0) return false;
+  char state = *stat_field(text, 0);
+  p->pid = pid;
+  p->parent = (pid_t)atol(stat_field(text, 1));
+  p->group = (pid_t)atol(stat_field(text, 2));
+  p->session = (pid_t)atol(stat_field(text, 3));
+  p->threads = atol(stat_field(text, 17));
+  p->start = strtoull(stat_field(text, 19), NULL, 10);
+  p->is_alive = (state != 'Z' && state != 'X') || p->threads > 1;
+  return state != 0;
+}
+
+/* What is still to be visited by a look. */
+#define STACK (1 << 16)
+struct item {
+  pid_t pid, parent;
+  uint64_t parent_start;
+};
+static struct item stack[STACK];
+static int stack_size;
+
+static void push(pid_t pid, const struct process *parent) {
+  if (stack_size == STACK) return;
+  pid_t parent_pid = parent ? parent->pid : getpid();
+  stack[stack_size++] = (struct item){pid, parent_pid, parent ? parent->start : 0};
+}
+
+/* Pushes every number in a list of children (proc(5)); closes nothing. */
+static bool push_list(int fd, const struct process *parent) {
+  char text[4096];
+  ssize_t length;
+  long number = 0;
+  while ((length = read(fd, text, sizeof text)) > 0)
+    for (ssize_t i = 0; i < length; i++) {
+      if (text[i] >= '0' && text[i] <= '9') number = number * 10 + (text[i] - '0');
+      else if (number > 0) push((pid_t)number, parent), number = 0;
+    }
+  if (number > 0) push((pid_t)number, parent);
+  return length == 0;
+}
+
+static bool push_own_children(void) {
+  return children_fd >= 0 && lseek(children_fd, 0, SEEK_SET) == 0 && push_list(children_fd, NULL);
+}
+
+static bool push_children_of_thread(pid_t pid, const char *thread, const struct process *parent) {
+  char path[64];
+  snprintf(path, sizeof path, "%d/task/%.20s/children", (int)pid, thread);
+  int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT || errno == ESRCH;
+  bool is_whole = push_list(fd, parent);
+  close(fd);
+  return is_whole;
+}
+
+/* A process has one list of children for each of its threads. */
+static bool push_children(const struct process *p) {
+  char path[64], entries[2048];
+  snprintf(path, sizeof path, "%d", (int)p->pid);
+  if (p->threads <= 1) return push_children_of_thread(p->pid, path, p);
+#ifdef __linux__
+  snprintf(path, sizeof path, "%d/task", (int)p->pid);
+  int fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT || errno == ESRCH;
+  bool is_whole = true;
+  long length;
+  while ((length = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
+    for (long at = 0; at < length;) {
+      /* struct linux_dirent64: inode, offset, length of the entry, type, name. */
+      uint16_t size;
+      memcpy(&size, entries + at + 16, sizeof size);
+      const char *name = entries + at + 19;
+      if (*name != '.') is_whole = push_children_of_thread(p->pid, name, p) && is_whole;
+      at += size;
+    }
+  close(fd);
+  return is_whole;
+#else
+  (void)entries;
+  return false;
+#endif
+}
+
+/* What is certain of a process that cannot be read: hidden, or for want of a descriptor. Our own
+ * children keep their numbers until we reap them. */
+static bool assume_child(const struct item *found, struct process *p) {
+  if (found->parent != getpid() || kill(found->pid, 0) != 0) return false;
+  pid_t group = getpgid(found->pid), session = getsid(found->pid);
+  *p = (struct process){found->pid, found->parent, group, session, 0, true, 1};
+  return true;
+}
+
+/* A visit of one process; false ends the look. */
+typedef bool visit(const struct process *p, const struct item *found);
+
+/* One look at every process of the tree: the command and what is below it first, then the other
+ * children, youngest first. The children of a process are listed before it is visited, so that
+ * what is done to it hides none of them. False: something could not be read. */
+static bool look(visit *visit) {
+  stack_size = 0;
+  bool is_whole = push_own_children();
+  for (int i = 0; i < stack_size; i++)
+    if (stack[i].pid == shared->command) {
+      struct item last = stack[stack_size - 1];
+      stack[stack_size - 1] = stack[i];
+      stack[i] = last;
+    }
+  while (stack_size > 0) {
+    struct item found = stack[--stack_size];
+    struct process p;
+    atomic_fetch_add(&shared->beat, 1);
+    if (!read_process(found.pid, &p) && !assume_child(&found, &p)) continue;
+    /* Neither there nor an orphan of ours: it has ended, and its number may be another's. */
+    bool is_ours = p.parent == getpid() || (inner > 0 && p.parent == inner);
+    if (p.parent != found.parent && !is_ours) continue;
+    if (p.is_alive) is_whole = push_children(&p) && is_whole;
+    bool is_guard = is_outer && p.pid == inner && !is_taking_over;
+    if (!is_guard && !visit(&p, &found)) break;
+  }
+  return is_whole;
+}
+
+static long living;
+static uint64_t signature; /* of the set of living processes */
+
+static bool count_living(const struct process *p, const struct item *found) {
+  (void)found;
+  if (!p->is_alive) return true;
+  living++;
+  signature += ((uint64_t)p->pid * 1000003u) ^ p->start;
+  return living < STACK;
+}
+
+/* How many processes of the command are alive; at least one where that cannot be read. */
+static long count(void) {
+  living = 0;
+  bool is_whole = look(count_living);
+  return living == 0 && !is_whole ? 1 : living;
+}
+
+/* The record of a process, new where there is none; NULL: there is no room. */
+static struct record *record_of(pid_t pid, uint64_t start) {
+  unsigned at = ((unsigned)pid * 2654435761u) % RECORDS;
+  for (int tries = 0; tries < RECORDS; tries++, at = (at + 1) % RECORDS) {
+    struct record *r = &shared->records[at];
+    if (r->pid == 0) *r = (struct record){.pid = pid, .start = start};
+    if (r->pid == pid && r->start == start) return r;
+  }
+  return NULL;
+}
+
+/* ---- What is done to processes ------------------------------------------------------------- */
+
+/* The command's number, where it is certain that no other process has it. */
+static pid_t command_here(void) {
+  bool is_foreign = is_outer && (is_isolated || !is_alone);
+  return shared->has_exited || is_foreign ? 0 : shared->command;
+}
+
+/* Signals a process that a look has found. Our own children keep their numbers until we reap them;
+ * of any other the start is compared again behind a descriptor. False: not permitted. */
+static bool send_signal(const struct process *p, int number) {
+#ifdef SYS_pidfd_open
+  if (p->parent != getpid()) {
+    int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    struct process same;
+    if (fd >= 0) {
+      bool is_same = read_process(p->pid, &same) && same.start == p->start;
+      int result = is_same ? (int)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) : 0;
+      int error = errno;
+      close(fd);
+      return result == 0 || error != EPERM;
+    }
+    if (errno == ESRCH) return true;
+  }
+#endif
+  return kill(p->pid, number) == 0 || errno != EPERM;
+}
+
+static int stop_signal;
+static ns stop_until; /* the looks of a stop end then, on the BOOT clock */
+static bool has_new;
+
+static bool is_in_told_group(const struct process *p) {
+  return shared->is_group_told && p->group == shared->command;
+}
+
+static bool note_before_stop(const struct process *p, const struct item *found) {
+  (void)found;
+  struct record *r = record_of(p->pid, p->start);
+  if (r && r->told == UNKNOWN) r->told = p->group == shared->command ? TOLD : DUE;
+  return read_clock(CLOCK_BOOTTIME) < stop_until;
+}
+
+/* Sends the stop signal to a process that has not had it, and is no cleanup of one that has. */
+static bool tell(const struct process *p, const struct item *found) {
+  struct record *r = record_of(p->pid, p->start);
+  if (!r || r->told == TOLD || r->told == SPARED) return read_clock(CLOCK_BOOTTIME) < stop_until;
+  struct record *parent = found->parent_start ? record_of(found->parent, found->parent_start) : NULL;
+  bool is_cleanup = r->told == UNKNOWN && parent && parent->look != shared->look &&
+                    (parent->told == TOLD || parent->told == SPARED);
+  has_new = true;
+  r->told = is_cleanup ? SPARED : TOLD;
+  r->look = shared->look;
+  if (!is_cleanup && !is_in_told_group(p)) {
+    send_signal(p, stop_signal);
+    send_signal(p, SIGCONT); /* A stopped process could not act on it. */
+  }
+  return read_clock(CLOCK_BOOTTIME) < stop_until;
+}
+
+/* Sends the stop signal to each process once, whichever guard does it and however often it is
+ * requested: to a command with a session of its own as a group, whose members cannot be missed, to
+ * all others singly, in looks until one finds nothing new. They end after a quarter of the time to
+ * SIGKILL: where processes fork, each look takes longer than the one before. */
+static void stop_tree(int number, ns time_left) {
+  ns now = read_clock(CLOCK_BOOTTIME);
+  pid_t command = command_here();
+  stop_signal = number;
+  stop_until = now + (time_left < 400 * MS ? time_left / 4 : 100 * MS);
+  if (!is_foreground && command > 0 && !shared->is_group_told) {
+    look(note_before_stop);
+    kill(-command, number);
+    shared->is_group_told = true;
+    kill(-command, SIGCONT);
+  }
+  stop_until = now + time_left / 4;
+  for (int i = 0; i < 5; i++) {
+    has_new = false;
+    shared->look++;
+    if (!look(tell) && is_foreground && command > 0 && i == 0 && !has_new) {
+      kill(command, number); /* Nothing can be read now. */
+      kill(command, SIGCONT);
+    }
+    if (!has_new || read_clock(CLOCK_BOOTTIME) >= stop_until) return;
+  }
+}
+
+/* Passes a signal on to the command, or to the group that it leads. */
+static void relay(int number) {
+  pid_t command = command_here();
+  if (command > 0) kill(is_foreground ? command : -command, number);
+}
+
+/* Every child that can be reaped, reaped. True: the kernel says that no child is left. */
+static bool reap(void) {
+  for (;;) {
+    int status;
+    pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | __WALL);
+    if (pid == 0) return false;
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) return errno == ECHILD;
+    if (WIFSTOPPED(status)) {
+      /* A stopped inner guard would report nothing. */
+      if (is_outer && pid == inner) kill(inner, SIGCONT);
+      continue;
+    }
+    if (is_outer && pid == inner) inner = 0;
+    else if (pid == shared->command && !(is_outer && is_isolated)) {
+      shared->status = status;
+      shared->has_exited = true;
+    }
+  }
+}
+
+/* Kills our own children. Their numbers are theirs until we reap them, their orphans become our
+ * children, and the list is open already: so this alone ends a tree, whatever cannot be read. */
+static void kill_children(void) {
+  int before = stack_size;
+  push_own_children();
+  for (int i = stack_size - 1; i >= before; i--) kill(stack[i].pid, SIGKILL);
+  stack_size = before;
+}
+
+static long visited, permitted;
+
+static bool kill_one(const struct process *p, const struct item *found) {
+  /* A session that was created in the tree has no other processes in its groups. A group dies in one
+   * step, so none of its members can fork during that time. */
+  if (p->session != our_session && p->group > 1 && p->session > 0) kill(-p->group, SIGKILL);
+  if (send_signal(p, SIGKILL) && p->is_alive) permitted++;
+  struct record *r = record_of(p->pid, p->start);
+  has_new = has_new || (r && p->is_alive && !r->is_killed);
+  if (r) r->is_killed = true;
+  /* What these have left behind is killed without a look at each. */
+  if (++visited % 100 == 0) {
+    kill_children();
+    reap();
+  }
+  return count_living(p, found);
+}
+
+/* Sends SIGKILL to everything once. */
+static void kill_tree(void) {
+  pid_t command = command_here();
+  if (command > 0) {
+    if (!is_foreground) kill(-command, SIGKILL);
+    kill(command, SIGKILL);
+  }
+  kill_children();
+  if (reap()) return;
+  living = visited = permitted = 0;
+  signature = 0;
+  has_new = false;
+  look(kill_one);
+}
+
+/* ---- Reports to redlock-run ----------------------------------------------------------------- */
+
+static void report(const char *format, ...) {
+  char text[1200];
+  va_list values;
+  va_start(values, format);
+  int length = vsnprintf(text, sizeof text - 1, format, values);
+  va_end(values);
+  if (length < 0 || reports < 0) return;
+  if (length > (int)sizeof text - 2) length = (int)sizeof text - 2;
+  text[length++] = '\n';
+  ssize_t sent = write(reports, text, (size_t)length);
+  (void)sent; /* redlock-run has died, or reads nothing: the deadlines do the rest. */
+}
+
+static int start_pipe = -1; /* in the inner guard: closes when the command has been executed */
+static bool is_failed;      /* the command could not be started */
+static bool is_stopped_early; /* a deadline had passed before it was known whether it started */
+
+static void hear_of_start(void) {
+  int error;
+  ssize_t got = read(start_pipe, &error, sizeof error);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  close(start_pipe);
+  start_pipe = -1;
+  is_failed = got == (ssize_t)sizeof error;
+  shared->is_started = !is_failed;
+  if (is_failed) report("failed %d", error);
+  else report("started %d", (int)shared->command);
+  if (!is_failed && is_stopped_early) report("stopping");
+}
+
+static void report_exit(void) {
+  if (start_pipe >= 0) hear_of_start();
+  if (is_failed || !shared->has_exited) return;
+  if (atomic_exchange(&shared->is_reported, true)) return;
+  instant now = now_on_all();
+  long left = reap() ? 0 : count();
+  int status = shared->status;
+  int code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+  report("%s %d %ld %lld,%lld,%lld", WIFSIGNALED(status) ? "signaled" : "exited", code, left,
+         (long long)now.at[MONOTONIC], (long long)now.at[BOOT], (long long)now.at[WALL]);
+}
+
+static char unkillable[1000];
+
+static bool note_unkillable(const struct process *p, const struct item *found) {
+  (void)found;
+  size_t length = strlen(unkillable);
+  if (p->is_alive && length < sizeof unkillable - 16)
+    snprintf(unkillable + length, 16, " %d", (int)p->pid);
+  return true;
+}
+
+/* A process that still exists this long after SIGKILL is in an uninterruptible wait. */
+#define UNDYING (10000 * MS)
+
+/* Whether what is left cannot be killed: nothing is new, and either no SIGKILL was permitted in
+ * three looks in a row, or nothing has ended for ten seconds. Reports that once. */
+static bool is_unkillable(void) {
+  static uint64_t last;
+  static int same_count;
+  static ns since;
+  static bool is_reported;
+  ns now = read_clock(CLOCK_BOOTTIME);
+  bool is_same = signature == last && living > 0;
+  if (!is_same) since = now;
+  same_count = is_same && permitted == 0 ? same_count + 1 : 0;
+  last = signature;
+  bool is_stuck = is_same && (same_count >= 3 || now - since > UNDYING);
+  if (is_stuck && !is_reported) {
+    unkillable[0] = 0;
+    look(note_unkillable);
+    is_reported = true;
+    report("unkillable%s", unkillable);
+  }
+  return is_stuck;
+}
+
+/* ---- The loop of both guards ---------------------------------------------------------------- */
+
+static struct state state = {.stop_by = NEVER, .kill_by = NEVER};
+static int quota_fd = -1; /* the limit of processor time, in microseconds of each period */
+static ns quota_period;
+static int child_pipe[2] = {-1, -1};
+#ifdef __linux__
+static int timers[CLOCKS] = {-1, -1, -1};
+#endif
+
+static ns delay(void) { return is_outer && !is_alone ? OUTER_DELAY : 0; }
+
+static void on_child(int number) {
+  int error = errno;
+  ssize_t written = write(child_pipe[1], "", 1);
+  (void)number, (void)written;
+  errno = error;
+}
+
+static void lose_control(void) {
+  close(control);
+  control = -1; /* Reports would fail from now on, and do no harm. */
+  request_stop(&state, read_clock(CLOCK_BOOTTIME), state.grace);
+}
+
+/* Reads what redlock-run has sent. The end of the socket means that it has died. */
+static void listen_to_run(void) {
+  static char text[512];
+  static size_t length;
+  for (;;) {
+    ssize_t got = read(control, text + length, sizeof text - 1 - length);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+    if (got <= 0) return lose_control();
+    length += (size_t)got;
+    text[length] = 0;
+    char *line = text;
+    for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+      *end = 0;
+      struct message m = parse_message(line);
+      receive(&state, &m, read_clock(CLOCK_BOOTTIME));
+      if (m.verb == RELAY && !is_outer) relay(m.signal);
+      if (m.verb == MALFORMED) return lose_control();
+    }
+    length -= (size_t)(line - text);
+    memmove(text, line, length);
+    if (length == sizeof text - 1) return lose_control();
+  }
+}
+
+/* The other guard has died: this one ends the tree, soon, because nothing would end it if this one
+ * died as well. */
+static void lose_other(void) {
+  if (is_alone) return;
+  close(other_guard);
+  other_guard = -1;
+  if (shared->is_done) return;
+  is_alone = true;
+  if (!is_taking_over) report("lost");
+  if (state.phase == STOPPING) state.phase = WATCHING; /* It may have told only some of them. */
+  ns grace = state.grace < UNGUARDED_GRACE ? state.grace : UNGUARDED_GRACE;
+  request_stop(&state, read_clock(CLOCK_BOOTTIME), is_taking_over ? 0 : grace);
+}
+
+static ns time_left(const instant *now) {
+  ns left = state.kill_by - now->at[BOOT];
+  for (int i = 0; i < CLOCKS; i++)
+    if (state.kill_at.at[i] != NEVER && state.kill_at.at[i] - now->at[i] < left)
+      left = state.kill_at.at[i] - now->at[i];
+  return left - state.killing;
+}
+
+/* How long it takes to end one process. Where the control group limits processor time, each process
+ * of the tree that runs also has its turn (3 ms) before this one is awake. A limit may have been set
+ * after the start. */
+static ns end_time(void) {
+  char text[64];
+  ssize_t length = quota_fd < 0 ? -1 : pread(quota_fd, text, sizeof text - 1, 0);
+  text[length < 0 ? 0 : length] = 0;
+  const char *at = text;
+  ns quota;
+  bool is_limited = parse_number(&at, &quota) && quota > 0 && quota < quota_period;
+  return is_limited ? 4 * MS * quota_period / quota : MS;
+}
+
+static void enter(enum phase phase, const instant *now) {
+  bool is_requested = now->at[BOOT] - delay() >= state.stop_by;
+  bool is_first = !atomic_exchange(&shared->is_stopping, true);
+  if (is_first && !is_requested) {
+    if (shared->is_started) report("stopping");
+    else is_stopped_early = true;
+  }
+  state.phase = phase;
+  if (state.kill_by == NEVER) state.kill_by = now->at[BOOT] + state.grace;
+  if (phase == KILLING || !(is_first || is_alone)) return;
+  /* A tree so large that it takes longer to kill than there is time gets no stop signal. */
+  state.killing = count() * end_time();
+  if (time_left(now) > 0) stop_tree(state.signal, time_left(now));
+  else state.kill_by = now->at[BOOT];
+}
+
+/* The outer guard kills an inner one that has not begun, or makes no progress. */
+static void take_over(void) {
+  static unsigned beat;
+  static ns seen_at;
+  ns now = read_clock(CLOCK_BOOTTIME);
+  unsigned beats = shared->beat;
+  if (seen_at != 0 && now - seen_at < OUTER_DELAY) return;
+  if (seen_at != 0 && beats == beat) {
+    is_taking_over = true;
+    kill(inner, SIGKILL);
+    lose_other(); /* Its end may never be seen: it may be traced or frozen. */
+  }
+  beat = beats;
+  seen_at = now;
+}
+
+/* Sends SIGKILL until nothing is left: without a pause while a look finds a process that none has
+ * seen before, so that nothing that forks can outrun it, and then more and more rarely, because
+ * dying takes processor time too. Returns for how many ms to wait until the next call. */
+static int keep_killing(void) {
+  static ns next, pause = MS;
+  if (is_outer && !is_alone) {
+    take_over();
+    return 10;
+  }
+  ns now = read_clock(CLOCK_BOOTTIME);
+  if (now < next) return (int)((next - now) / MS) + 1;
+  kill_tree();
+  if (is_unkillable()) return 100;
+  pause = has_new ? 0 : pause < MS ? MS : pause < 32 * MS ? 2 * pause : pause;
+  next = read_clock(CLOCK_BOOTTIME) + pause;
+  return (int)(pause / MS);
+}
+
+/* Wakes the loop at the next deadline. While it kills it waits for nothing, and a timer that has
+ * expired would keep it awake. */
+static void set_timers(void) {
+#ifdef __linux__
+  for (int i = 0; i < CLOCKS; i++) {
+    ns at = state.kill_at.at[i];
+    if (at != NEVER) at -= state.killing;
+    if (i == BOOT && state.kill_by < at) at = state.kill_by;
+    if (state.phase == WATCHING && state.stop_at.at[i] < at) at = state.stop_at.at[i];
+    if (state.phase == WATCHING && i == BOOT && state.stop_by < at) at = state.stop_by;
+    struct itimerspec timer = {0};
+    if (at != NEVER && state.phase != KILLING) {
+      at = at + delay() < 1 ? 1 : at + delay();
+      timer.it_value.tv_sec = (time_t)(at / 1000000000);
+      timer.it_value.tv_nsec = (long)(at % 1000000000);
+    }
+    timerfd_settime(timers[i], TFD_TIMER_ABSTIME, &timer, NULL);
+  }
+#endif
+}
+
+/* As poll(2), which refuses more descriptors than the process may have now: then one by one. */
+static int poll_each(struct pollfd *fds, int count, int timeout) {
+  int ready = poll(fds, (nfds_t)count, timeout);
+  if (ready >= 0 || errno != EINVAL) return ready;
+  ready = poll(NULL, 0, timeout >= 0 && timeout < 10 ? timeout : 10);
+  for (int i = 0; i < count; i++) ready += poll(&fds[i], 1, 0) > 0;
+  return ready;
+}
+
+/* Waits for a message, the end of a child or of the other guard, or a deadline. */
+static void wait_for_events(int timeout) {
+  char drained[64];
+  struct pollfd fds[] = {
+    {control, POLLIN, 0},    {child_pipe[0], POLLIN, 0}, {other_guard, POLLIN, 0},
+    {start_pipe, POLLIN, 0},
+#ifdef __linux__
+    {timers[0], POLLIN, 0},  {timers[1], POLLIN, 0},     {timers[2], POLLIN, 0},
+#endif
+  };
+  if (poll_each(fds, sizeof fds / sizeof *fds, timeout) <= 0) return;
+  while (read(child_pipe[0], drained, sizeof drained) > 0) {}
+  if (fds[3].revents) hear_of_start();
+  if (fds[0].revents) listen_to_run();
+  if (fds[2].revents) lose_other();
+}
+
+/* Whether this guard has nothing left to do. `is_empty`: the kernel says that no child is left. */
+static bool is_over(bool is_empty) {
+  if (is_outer && inner == 0 && shared->is_done) return true;
+  if (is_outer && inner == 0) lose_other();
+  instant now = now_on_all();
+  bool is_watching = phase_due(&state, &now, 0) == WATCHING;
+  bool is_kept = state.keeps && shared->has_exited && is_watching;
+  if (!is_empty && !is_kept) return false;
+  report_exit();
+  if (is_empty) report("ended");
+  shared->is_done = true;
+  return true;
+}
+
+static void guard(void) {
+  for (;;) {
+    bool is_empty = reap();
+    if (is_over(is_empty)) return;
+    if (!is_outer || is_alone) report_exit();
+    instant now = now_on_all();
+    enum phase phase = phase_due(&state, &now, delay());
+    if (phase > state.phase && control >= 0) {
+      /* Later deadlines may have been sent while this process was stopped. */
+      listen_to_run();
+      phase = phase_due(&state, &now, delay());
+    }
+    if (phase > state.phase) enter(phase, &now);
+    int timeout = -1;
+#ifndef __linux__
+    timeout = 20;
+#endif
+    if (state.phase == KILLING) {
+      timeout = keep_killing();
+      if (timeout == 100 && control < 0) return; /* Nothing more can be done. */
+    }
+    set_timers();
+    wait_for_events(timeout);
+  }
+}
+
+/* ---- The start ------------------------------------------------------------------------------ */
+
+static bool is_hang_up_watched;
+static const char *search_path = "/usr/local/bin:/bin:/usr/bin";
+
+static void die(const char *what) {
+  int error = errno;
+  report("unable %s: %s", what, strerror(error));
+  dprintf(2, "redlock-guard: %s: %s\n", what, strerror(error));
+  _exit(125);
+}
+
+/* Whether the reader of what is written is gone: a pipe or socket that was hung up. A file, a
+ * terminal and /dev/null never are. */
+static bool is_hung_up(int fd) {
+  struct stat s;
+  struct pollfd p = {fd, 0, 0};
+  if (fstat(fd, &s) != 0 || !(S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode))) return false;
+  return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
+}
+
+/* Ends with 10 when stderr is hung up, and with 0 when redlock-run closes descriptor 3. */
+static int watch_for_hang_up(void) {
+  for (;;) {
+    struct pollfd fds[] = {{2, 0, 0}, {3, POLLIN, 0}};
+    if (is_hung_up(2)) return 10;
+    if (poll(fds, 2, -1) < 0 && errno != EINTR) return 125;
+    if (fds[1].revents) return 0;
+  }
+}
+
+/* Replaces this process by a file. A script without an interpreter line is run by /bin/sh, as
+ * execvp(3) does it. Returns with errno. */
+static void execute_file(const char *file, char **argv, char **env) {
+  execve(file, argv, env);
+  if (errno != ENOEXEC) return;
+  size_t count = 0;
+  while (argv[count]) count++;
+  char *script[count + 2];
+  script[0] = "sh";
+  memcpy(script + 1, argv, (count + 1) * sizeof *argv);
+  script[1] = (char *)file;
+  execve("/bin/sh", script, env);
+}
+
+/* As execvpe(3), which not every C library has. Returns the error. */
+static int execute(char **argv, char **env) {
+  static char file[8192];
+  const char *name = argv[0];
+  if (strchr(name, '/') || *name == 0) {
+    execute_file(*name ? name : "/", argv, env);
+    return *name ? errno : ENOENT;
+  }
+  bool is_denied = false;
+  for (const char *at = search_path; at;) {
+    const char *end = strchr(at, ':');
+    int length = (int)(end ? end - at : (long)strlen(at));
+    const char *folder = length > 0 ? at : ".";
+    int size = snprintf(file, sizeof file, "%.*s/%s", length > 0 ? length : 1, folder, name);
+    if (size < (int)sizeof file) execute_file(file, argv, env);
+    if (errno == EACCES) is_denied = true;
+    else if (errno != ENOENT && errno != ENOTDIR) return errno;
+    at = end ? end + 1 : NULL;
+  }
+  return is_denied ? EACCES : ENOENT;
+}
+
+/* The kernel takes the command first when memory runs out, unless the caller has set that. */
+static void prefer_for_oom(void) {
+  char value[16];
+  if (read_proc("self/oom_score_adj", value, sizeof value) < 1 || strcmp(value, "0\n") != 0) return;
+  int fd = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ssize_t written = write(fd, "500", 3);
+  (void)written;
+  close(fd);
+}
+
+/* In the child that becomes the command, as soon as the guards have left its process group. */
+static void become_command(int go, int failed, char **argv, char **env, const sigset_t *mask) {
+  char byte;
+  struct sigaction by_default = {.sa_handler = SIG_DFL};
+  if (!is_foreground) setsid();
+  ssize_t got;
+  while ((got = read(go, &byte, 1)) < 0 && errno == EINTR) {}
+  if (got != 1) _exit(127); /* The inner guard has died, and maybe the outer one. */
+  instant now = now_on_all();
+  int error = ETIME;
+  if (!has_come(&state.stop_at, &now, 0)) {
+    prefer_for_oom();
+    sigaction(SIGCHLD, &by_default, NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    error = execute(argv, env);
+  }
+  ssize_t written = write(failed, &error, sizeof error);
+  (void)written;
+  _exit(127);
+}
+
+static void start_command(char **argv, char **env, const sigset_t *mask) {
+  int go[2], failed[2];
+  if (pipe(go) != 0 || pipe(failed) != 0) die("pipe");
+  for (int i = 0; i < 2; i++) fcntl(go[i], F_SETFD, FD_CLOEXEC), fcntl(failed[i], F_SETFD, FD_CLOEXEC);
+  pid_t pid = fork();
+  if (pid == 0) {
+    close(go[1]);
+    become_command(go[0], failed[1], argv, env, mask);
+  }
+  int error = errno;
+  close(failed[1]);
+  close(go[0]);
+  if (pid < 0) {
+    report("failed %d", error);
+    shared->is_done = true;
+    _exit(0);
+  }
+  shared->command = pid;
+  start_pipe = failed[0];
+  fcntl(start_pipe, F_SETFL, O_NONBLOCK);
+  setpgid(0, 0); /* What kills the caller's group must not kill the guard with the command. */
+  ssize_t written = write(go[1], "", 1);
+  (void)written;
+  close(go[1]);
+}
+
+/* Opens /proc, and the list of our own children, for good. */
+static void open_proc(void) {
+  char self[32], path[64];
+#ifdef __linux__
+  proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ssize_t length = readlinkat(proc_fd, "self", self, sizeof self - 1);
+  self[length < 0 ? 0 : length] = 0;
+  if (atol(self) != getpid()) {
+    errno = ENOENT;
+    die("/proc shows no processes of this PID namespace");
+  }
+  snprintf(path, sizeof path, "self/task/%s/children", self);
+  children_fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+  if (children_fd < 0) die("the kernel lists no children");
+#else
+  (void)self, (void)path;
+#endif
+}
+
+/* What each of the two guards does for itself after the fork. */
+static void settle(void) {
+  struct sigaction handler = {.sa_handler = on_child};
+  if (pipe(child_pipe) != 0) die("pipe");
+  for (int i = 0; i < 2; i++) {
+    fcntl(child_pipe[i], F_SETFD, FD_CLOEXEC);
+    fcntl(child_pipe[i], F_SETFL, O_NONBLOCK);
+  }
+  if (sigaction(SIGCHLD, &handler, NULL) != 0) die("sigaction");
+  fcntl(control, F_SETFL, O_NONBLOCK);
+  fcntl(control, F_SETFD, FD_CLOEXEC);
+  fcntl(reports, F_SETFL, O_NONBLOCK);
+  fcntl(reports, F_SETFD, FD_CLOEXEC);
+#ifdef __linux__
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) die("prctl");
+  for (int i = 0; i < CLOCKS; i++) {
+    timers[i] = timerfd_create(clock_ids[i], TFD_CLOEXEC | TFD_NONBLOCK);
+    if (timers[i] < 0) die("timerfd_create");
+  }
+  mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* As far as it is allowed. */
+#endif
+  our_session = getsid(0);
+  open_proc();
+}
+
+#ifdef __linux__
+static void write_file(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, text, strlen(text)) < 0) die(path);
+  close(fd);
+}
+
+/* Makes the inner guard the init of a PID namespace: root directly, another user in a user
+ * namespace in which it keeps its own user. Returns as fork(2). */
+static pid_t fork_isolated(void) {
+  char map[64];
+  uid_t uid = geteuid();
+  gid_t gid = getegid();
+  int flags = CLONE_NEWPID | CLONE_NEWNS | SIGCHLD;
+  pid_t pid = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
+  bool is_mapped = pid < 0 && errno == EPERM;
+  if (is_mapped) pid = (pid_t)syscall(SYS_clone, flags | CLONE_NEWUSER, 0, 0, 0, 0);
+  if (pid != 0) return pid;
+  if (is_mapped) {
+    write_file("/proc/self/setgroups", "deny");
+    snprintf(map, sizeof map, "%u %u 1", (unsigned)uid, (unsigned)uid);
+    write_file("/proc/self/uid_map", map);
+    snprintf(map, sizeof map, "%u %u 1", (unsigned)gid, (unsigned)gid);
+    write_file("/proc/self/gid_map", map);
+  }
+  /* /proc has to show the numbers of the namespace. All other mounts stay shared. */
+  mount("none", "/proc", NULL, MS_PRIVATE | MS_REC, NULL);
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) die("/proc");
+  return 0;
+}
+#else
+static pid_t fork_isolated(void) {
+  errno = ENOSYS;
+  return -1;
+}
+#endif
+
+/* The caller's open files: they belong to the command, and a pipeline waits for their end. */
+#define FILES 1024
+static bool is_callers[FILES];
+
+static void note_files(void) {
+  for (int fd = 0; fd < FILES; fd++)
+    is_callers[fd] = fd < 3 || (fd > reports && fcntl(fd, F_GETFD) >= 0);
+}
+
+static void leave_caller(void) {
+  for (int fd = 0; fd < FILES; fd++)
+    if (is_callers[fd]) close(fd);
+  if (chdir("/") != 0) return; /* Then a folder stays busy. */
+}
+
+static bool is_check, is_known; /* is_known: the caller sends the messages of README.md */
+
+static int parse_options(int argc, char **argv) {
+  int at = 1;
+  for (; at < argc && !strncmp(argv[at], "--", 2) && argv[at][2]; at++) {
+    const char *name = argv[at] + 2, *value = strchr(name, '=');
+    const char *rest = value ? value + 1 : "";
+    ns number = 0;
+    bool has_number = value && parse_number(&rest, &number) && *rest == 0;
+    if (!strcmp(name, "foreground")) is_foreground = true;
+    else if (!strcmp(name, "isolate")) is_isolated = true;
+    else if (!strcmp(name, "unless-hung-up")) is_hang_up_watched = true;
+    else if (!strcmp(name, "check")) is_check = true;
+    else if (!strcmp(name, "protocol=1")) is_known = true;
+    else if (!strcmp(name, "until-hung-up")) _exit(watch_for_hang_up());
+    else if (has_number && !strncmp(name, "signal=", 7)) state.signal = (int)number;
+    else if (has_number && !strncmp(name, "grace=", 6)) state.grace = number * MS;
+    else if (has_number && !strncmp(name, "quota-period=", 13)) quota_period = number;
+    else if (!strncmp(name, "quota=", 6)) quota_fd = open(name + 6, O_RDONLY | O_CLOEXEC);
+    else return -1;
+  }
+  return at;
+}
+
+/* Copies the arguments and the environment of the command, and overwrites the originals: ps(1)
+ * shows the name of the guard only, so that a search for the command does not find its guard. */
+static char **take(char **list) {
+  size_t count = 0;
+  while (list[count]) count++;
+  char **copy = malloc((count + 1) * sizeof *copy);
+  for (size_t i = 0; copy && i < count; i++)
+    if (!(copy[i] = strdup(list[i]))) die("memory");
+  if (!copy) die("memory");
+  copy[count] = NULL;
+  return copy;
+}
+
+/* `list` is what the kernel shows of this process. A preloaded library reads its own variables. */
+static void overwrite(char **list, const char *name) {
+  size_t length = strlen(list[0]);
+  for (char **one = list; *one; one++)
+    if (strncmp(*one, "LD_", 3) && strncmp(*one, "FAKETIME", 8)) memset(*one, 0, strlen(*one));
+  memcpy(list[0], name, strlen(name) < length ? strlen(name) : length);
+}
+
+/* Tries out what a run needs, without a command. */
+static int check(void) {
+  is_outer = true;
+  control = -1;
+  settle();
+  pid_t pid = is_isolated ? fork_isolated() : fork();
+  if (pid == 0) _exit(0);
+  int status;
+  if (pid < 0) die(is_isolated ? "clone" : "fork");
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+}
+
+/* The index of the command in `argv`; 0: the arguments are not those of redlock-run. */
+static int parse_arguments(int argc, char **argv) {
+  int at = parse_options(argc, argv);
+  if (at > 0 && is_check) _exit(check());
+  if (at < 0 || !is_known || argc - at < 4 || strcmp(argv[at + 2], "--") != 0) return 0;
+  const char *stop_at = argv[at], *kill_at = argv[at + 1];
+  if (!parse_instant(&stop_at, &state.stop_at) || *stop_at) return 0;
+  if (!parse_instant(&kill_at, &state.kill_at) || *kill_at) return 0;
+  return state.signal < 1 || state.signal >= NSIG ? 0 : at + 3;
+}
+
+int main(int argc, char **argv, char **env) {
+  int at = parse_arguments(argc, argv);
+  if (at == 0) {
+    dprintf(2, "redlock-guard: it is started by redlock-run of the same version, not by hand\n");
+    return 64;
+  }
+  const int run_fd[] = {3, 4};
+  reports = 5;
+  note_files();
+  if (is_hang_up_watched && is_hung_up(2)) return report("hung-up"), 0;
+  char **command = take(argv + at), **environment = take(env);
+  const char *path = getenv("PATH");
+  if (path && !(search_path = strdup(path))) die("memory");
+  overwrite(argv, "redlock-guard");
+  if (*env) overwrite(env, "");
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) die("mmap");
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) die("socketpair");
+  sigset_t blocked, mask;
+  sigfillset(&blocked);
+  sigdelset(&blocked, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &blocked, &mask);
+  if (!is_foreground) setsid();
+  is_outer = true;
+  inner = is_isolated ? fork_isolated() : fork();
+  if (inner < 0) return report("failed %d", errno), 0;
+  is_outer = inner > 0;
+  other_guard = pair[is_outer ? 0 : 1];
+  control = run_fd[is_outer ? 0 : 1];
+  close(pair[is_outer ? 1 : 0]);
+  close(run_fd[is_outer ? 1 : 0]);
+  fcntl(other_guard, F_SETFD, FD_CLOEXEC);
+  settle();
+  if (is_outer) setpgid(0, 0);
+  else start_command(command, environment, &mask);
+  leave_caller();
+  guard();
+  /* A stopped outer guard would stay where redlock-run has died. */
+  if (!is_outer && !is_alone && getppid() > 1) kill(getppid(), SIGCONT);
+  return 0;
+}
