@@ -1,0 +1,190 @@
+// The guard where something is missing or hostile: no /proc, no descriptor, no right to kill, trees
+// that grow. cases.ts has the guards that die or stop.
+
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasPerl } from '../servers/perl.ts';
+import { procText } from '../servers/proc.ts';
+import { eventually, isAlive } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { guardFile } from './build.ts';
+import { closeAll, RealGuard } from './real-guard.ts';
+
+const isRoot = process.getuid?.() === 0;
+const hasMounts = spawnSync('unshare', ['-m', 'true']).status === 0;
+const hasLimits = spawnSync('prlimit', ['--version']).status === 0;
+const hasIsolation = spawnSync(guardFile(), ['--isolate', '--check']).status === 0;
+const chain = `${import.meta.dirname}/fixtures/chain.pl`;
+const seize = `${import.meta.dirname}/fixtures/seize.pl`;
+const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+const canBecome = isRoot && spawnSync('setpriv', [...nobody, 'true']).status === 0;
+const canTrace = isRoot && hasPerl; // A user may trace children only, where yama says so.
+const needs = { hasPerl, hasMounts, hasLimits, hasIsolation, canBecome, canTrace };
+for (const [what, isHere] of Object.entries(needs))
+  if (!isHere) process.stderr.write(`  SKIPPED: faults of a guard: not ${what}\n`);
+
+const stubborn = 'trap "" TERM; setsid sleep 120 & sleep 120 & echo ready; wait; sleep 120';
+/** The ways in which a tree is ended. */
+const ways = [
+  { way: 'a stop, and its grace', end: (guard: RealGuard) => guard.send('stop 15 20\n') },
+  { way: 'a kill', end: (guard: RealGuard) => guard.send('kill\n') },
+  { way: 'the death of redlock-run', end: (guard: RealGuard) => guard.abandon() },
+  { way: 'the death of the inner guard', end: (guard: RealGuard) => guard.happens('inner dies') },
+  { way: 'the death of the outer guard', end: (guard: RealGuard) => guard.happens('outer dies') },
+];
+
+afterAll(closeAll);
+
+describe.skipIf(!hasMounts)('without /proc', () => {
+  it.concurrent.each([
+    ...['umount -l /proc', 'mount -t tmpfs none /proc'].flatMap((how) =>
+      ways.map((way) => ({ ...way, how })),
+    ),
+  ])('($how) nothing is left after $way', async ({ how, end }) => {
+    const through = ['unshare', '-m', '--propagation', 'private'];
+    const guard = new RealGuard(['sh', '-c', `${how}; ${stubborn}`], { through, graceMs: 20 });
+    await guard.ready();
+    await end(guard);
+    await guard.gone();
+  });
+});
+
+describe.skipIf(!hasLimits)('without free descriptors', () => {
+  it.concurrent.each(ways)('nothing is left after $way', async ({ end }) => {
+    const guard = new RealGuard(['sh', '-c', stubborn], { graceMs: 20 });
+    await guard.ready();
+    for (const pid of [guard.pid, guard.innerPid])
+      expect(spawnSync('prlimit', [`--pid=${pid}`, '--nofile=4:4']).status).toBe(0);
+    await end(guard);
+    await guard.gone();
+  });
+});
+
+describe.skipIf(!hasIsolation)('with --isolate', () => {
+  it.concurrent.each(ways)('nothing is left after $way', async ({ end }) => {
+    const guard = new RealGuard(['sh', '-c', stubborn], { options: ['--isolate'], graceMs: 20 });
+    await guard.ready();
+    await end(guard);
+    await guard.gone();
+  });
+
+  it('the command has a number of its own, and sees no other processes', async () => {
+    const script = 'echo "pid $$"; cd /proc && echo [0-9]*; exit 3';
+    const guard = new RealGuard(['sh', '-c', script], { options: ['--isolate'] });
+    await guard.gone();
+    expect(guard.output).toBe('pid 2\n1 2\n');
+    expect(guard.reports).toEqual(['started 2', 'exited 3 0', 'ended']);
+  });
+
+  it('nothing is left where both guards are killed', async () => {
+    const guard = new RealGuard(['sh', '-c', stubborn], { options: ['--isolate'] });
+    await guard.ready();
+    process.kill(guard.innerPid, 'SIGKILL');
+    process.kill(guard.pid, 'SIGKILL');
+    await guard.gone();
+    expect(guard.reports).not.toContain('ended');
+  });
+});
+
+describe.skipIf(!canTrace)('a guard that the command has traced', () => {
+  it.concurrent.each([
+    ...ways.filter(({ way }) => !way.includes('guard')),
+    { way: 'a deadline', end: (guard: RealGuard) => guard.happens({ deadlines: [0, 20] }) },
+  ])('does not keep the other one from ending it after $way', async ({ end }) => {
+    const script = `read -r pid; exec perl "${seize}" "$pid"`;
+    const guard = new RealGuard(['sh', '-c', `echo ready; ${script}`], { graceMs: 20 });
+    await guard.ready();
+    guard.process.stdin?.write(`${guard.innerPid}\n`);
+    await guard.says(/seized/);
+    await end(guard);
+    await guard.gone();
+  });
+});
+
+describe('trees', () => {
+  it.concurrent.each([...ways])(
+    '400 children, half of them sessions, after $way',
+    async ({ end }) => {
+      const script =
+        'trap "" TERM; n=0; while [ $n -lt 200 ]; do n=$((n+1)); ' +
+        'sleep 120 & setsid sleep 120 & done; echo ready; wait; sleep 120';
+      const guard = new RealGuard(['sh', '-c', script], { graceMs: 20 });
+      await guard.ready();
+      await end(guard);
+      await guard.gone();
+    },
+  );
+
+  it.skipIf(!hasPerl).concurrent.each([...ways])('chains of forks, after $way', async ({ end }) => {
+    const guard = new RealGuard(['perl', chain, '2'], { graceMs: 20 });
+    await guard.ready();
+    await end(guard);
+    await guard.gone();
+  });
+
+  it('both guards killed: neither reports that the tree has ended', async () => {
+    const guard = new RealGuard(['sh', '-c', stubborn]);
+    await guard.ready();
+    process.kill(guard.innerPid, 'SIGKILL');
+    process.kill(guard.pid, 'SIGKILL');
+    await eventually('both have ended', () => !isAlive(guard.pid) && !isAlive(guard.innerPid));
+    expect(guard.survivors).not.toEqual([]);
+    expect(guard.reports).not.toContain('ended');
+    guard.close();
+  });
+});
+
+describe.skipIf(!canBecome)('a process of another user', () => {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(scratchFolder(), 'foreign-'));
+    chmodSync(scratchFolder(), 0o711);
+    chmodSync(folder, 0o755);
+    copyFileSync(guardFile(), join(folder, 'guard'));
+    copyFileSync('/usr/bin/setpriv', join(folder, 'become-root'));
+    chmodSync(join(folder, 'become-root'), 0o4755);
+  });
+
+  it('is reported with its pid, and the guards wait for it without spinning', async () => {
+    const become = `"${folder}/become-root" --reuid=0 --regid=0 --clear-groups`;
+    const script = `${become} sleep 120 & echo "pid $!"; sleep 0.2; echo ready; sleep 120`;
+    const file = join(folder, 'guard');
+    const through = ['setpriv', ...nobody];
+    const guard = new RealGuard(['sh', '-c', script], { file, through });
+    const [, pid] = await guard.says(/pid (\d+)/);
+    await guard.ready();
+    guard.send('kill\n');
+    await guard.awaits('unkillable');
+    expect(guard.reports).toContain(`unkillable ${pid}`);
+    expect(guard.reports).not.toContain('ended');
+    // A timer that has expired would wake the loop at once, again and again.
+    expect(expiredTimers(guard.pid) + expiredTimers(guard.innerPid)).toBe(0);
+    process.kill(Number(pid), 'SIGKILL');
+    await guard.awaits('ended');
+    await guard.gone();
+  });
+
+  it('does not keep the guards once redlock-run has died', async () => {
+    const become = `"${folder}/become-root" --reuid=0 --regid=0 --clear-groups`;
+    const script = `${become} sleep 120 & echo "pid $!"; sleep 0.2; echo ready; sleep 120`;
+    const file = join(folder, 'guard');
+    const through = ['setpriv', ...nobody];
+    const guard = new RealGuard(['sh', '-c', script], { file, through, graceMs: 0 });
+    const [, pid] = await guard.says(/pid (\d+)/);
+    await guard.ready();
+    const inner = guard.innerPid;
+    guard.abandon();
+    await eventually('both have ended', () => !isAlive(guard.pid) && !isAlive(inner));
+    expect(isAlive(Number(pid))).toBe(true);
+    process.kill(Number(pid), 'SIGKILL');
+    guard.close();
+  });
+});
+
+/** The descriptors of timers that have expired and have not been read. */
+function expiredTimers(pid: number): number {
+  const texts = readdirSync(`/proc/${pid}/fdinfo`).map((fd) => procText(pid, `fdinfo/${fd}`));
+  return texts.filter((text) => /^ticks: [1-9]/m.test(text)).length;
+}

@@ -1,0 +1,90 @@
+// Deliberate mistakes in guard.c: each replaces one piece of text, which occurs once. The tests
+// have to catch each of them.
+
+export interface Mutant {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  /** The part of a test's name that catches it; otherwise decisions.c does. */
+  readonly caughtBy: string | undefined;
+}
+
+const rows: readonly (readonly [name: string, from: string, to: string, caughtBy?: string])[] = [
+  // When something is due.
+  ['any-clock-to-all', 'sooner) return true;', 'sooner && i == WALL) return true;'],
+  ['a-tick-late', 'now->at[i] >= deadline->at[i]', 'now->at[i] > deadline->at[i]'],
+  ['unknown-clock-counts', 'deadline->at[i] != NEVER && now', 'now'],
+  ['kill-not-requested', ' || boot >= s->kill_by) return KILLING', ') return KILLING'],
+  ['stop-not-requested', ' || boot >= s->stop_by) return STOPPING', ') return STOPPING'],
+  ['kill-not-sooner', 's->killing - delay)', '-delay)'],
+  ['outer-stops-at-once', 'has_come(&s->stop_at, now, -delay)', 'has_come(&s->stop_at, now, 0)'],
+  [
+    'outer-kills-at-once',
+    'has_come(&s->kill_at, now, s->killing - delay)',
+    'has_come(&s->kill_at, now, s->killing)',
+  ],
+  ['outer-hears-at-once', 'now->at[BOOT] - delay;', 'now->at[BOOT];'],
+  // Requests.
+  ['stop-becomes-later', 'if (s->stop_by > now) s->stop_by', 's->stop_by'],
+  ['kill-becomes-later', 'if (s->kill_by > now + grace) s->kill_by', 's->kill_by'],
+  ['grace-ignored', 's->kill_by = now + grace;', 's->kill_by = now;'],
+  ['signal-of-second-stop', 'if (s->phase == WATCHING) s->signal', 's->signal'],
+  ['kill-has-grace', 'request_stop(s, now, 0);', 'request_stop(s, now, s->grace);'],
+  ['keep-forgotten', 's->keeps = true;', ''],
+  ['malformed-ignored', 'request_stop(s, now, s->grace);\n  }\n}', ';\n  }\n}'],
+  ['deadline-not-moved', 's->stop_at = m->stop_at;', ''],
+  ['kill-deadline-not-moved', 's->kill_at = m->kill_at;', ''],
+  // Lines.
+  ['zero-is-a-signal', 'number < 1 || number >= NSIG', 'number < 0 || number >= NSIG'],
+  ['no-limit-of-signals', 'number < 1 || number >= NSIG', 'number < 1'],
+  ['no-clock-is-enough', 'return has_clock;', 'return true;'],
+  ['rest-ignored', 'if (*end == 0) m.verb = verb;', 'm.verb = verb;'],
+  ['prefix-is-a-verb', '"kill", length) && length == 4 &&', '"kill", length) &&'],
+  ['negative-grace', 'grace < 0 || grace', 'grace'],
+  ['rest-of-line-lost', 'memmove(text, line, length);', 'length = 0;'],
+  ['end-of-run-ignored', 'if (got <= 0) return lose_control();', 'if (got <= 0) return;'],
+  ['unguarded-start', 'if (got != 1) _exit(127);', ''],
+  // What is done.
+  ['no-timer', 'if (at != NEVER && state.phase', 'if (false && state.phase', 'the first deadline'],
+  ['first-deadline-only', 'at = state.kill_by;', 'at = at;', 'SIGKILL after its grace'],
+  ['stopped-inner-stays', 'kill(inner, SIGCONT);', ';', 'stopped, and the command ends'],
+  [
+    'outer-never-takes-over',
+    'if (seen_at != 0 && beats == beat) {',
+    'if (seen_at < 0) {',
+    'traced',
+  ],
+  ['stopped-outer-stays', 'kill(getppid(), SIGCONT);', ';', 'outer guard is stopped'],
+  ['late-start', '!has_come(&state.stop_at, &now, 0)', 'now.at[0] > 0', 'nothing is started'],
+  ['started-for-failed', 'got == (ssize_t)sizeof error;', 'false;', 'reported as failed'],
+  ['reported-twice', 'if (atomic_exchange(&shared->is_reported, true)) return;', '', 'is counted'],
+  [
+    'no-subreaper',
+    'PR_SET_CHILD_SUBREAPER, 1',
+    'PR_SET_CHILD_SUBREAPER, 0',
+    'the stop signal once',
+  ],
+  ['keeps-streams', '= fd < 3 || (', '= (', 'no stream open'],
+  ['signal-at-each-look', '|| r->told == TOLD ||', '||', 'the stop signal once'],
+  ['stopped-stays', 'send_signal(p, SIGCONT);', ';', 'in the foreground'],
+  ['keeps-without-keep', 'state.keeps && shared->has_exited', 'shared->has_exited', 'is counted'],
+  ['keeps-past-stop', ' && is_watching;', ';', 'after a stop'],
+  ['never-ended', 'return errno == ECHILD;', 'return false;', 'exit code 0'],
+  ['loss-unreported', 'report("lost")', '(void)0', 'guard dies in a stop'],
+  [
+    'relay-to-group',
+    'kill(is_foreground ? command : -command, number)',
+    'kill(-command, number)',
+    'a signal is relayed',
+  ],
+  ['no-choice-for-oom', 'write(fd, "500", 3)', 'write(fd, "0", 1)', 'oom_score_adj'],
+  ['environment-shown', 'overwrite(env, "");', ';', 'show neither'],
+  ['list-not-kept', 'children_fd >= 0 && lseek', 'children_fd < 0 && lseek', 'descriptors'],
+];
+
+export const mutants: readonly Mutant[] = rows.map(([name, from, to, caughtBy]) => ({
+  name,
+  from,
+  to,
+  caughtBy,
+}));
