@@ -22,7 +22,7 @@ export function unfairnessOf(options: Options): string[] {
     options.pauseEveryMs !== null && options.arePausedTogether && options.pauseMs > marginMs / 2;
   const isAsleep =
     options.suspendEveryMs !== null &&
-    // The guard acts so much later than redlock-run, and the command takes a moment to die.
+    // How much later than redlock-run the guard acts; the command takes a moment to die.
     options.suspendMs > marginMs - guardSlackMsOf(marginMs) - marginMs / 8;
   const breaches: [boolean, string][] = [
     [

@@ -86,7 +86,7 @@ export const processorQuota: Scene = {
     const { shape } = random.pick(quotas.filter((quota) => quota.ttlMs === ttlMs));
     const group = newGroup(random.pick(processors));
     const words = { group, through: beginningIn(group) };
-    // Without a quota so many busy loops are beyond the bound that the documentation names.
+    // Without a quota, this many busy loops exceed the documented bound.
     return { ...plan, ...words, shape, workMs: 3 * ttlMs, isReserved: true };
   },
   faults: {
@@ -133,7 +133,7 @@ async function underQuota(stage: Stage, run: Contender, guard: Guard): Promise<r
   return [done];
 }
 
-/** So many that the lock cannot be extended. */
+/** With this many, the lock cannot be extended. */
 async function stoppedMasters({ masters, ttlMs }: Stage): Promise<void> {
   const free = masters.filter(({ isTaken }) => !isTaken);
   for (const master of free) master.isTaken = true;
