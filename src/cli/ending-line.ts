@@ -162,6 +162,8 @@ export function reasonLine(reason: RunLossReason): string {
       return 'guard-lost: the guard process died, and no command runs without it';
     case 'masters-replaced':
       return 'masters-replaced: the local masters were removed, and later runs start others';
+    case 'starved':
+      return 'starved: under the CPU quota, the command could outlive the lock (raise --ttl)';
     default:
       return lossReasonLine(reason, 'redlock-run');
   }

@@ -32,6 +32,7 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -191,7 +192,7 @@ static void receive(struct state *s, const struct message *m, ns now) {
 struct process {
   pid_t pid, parent, group, session;
   uint64_t start; /* tells it from a later process with the same number */
-  bool is_alive;
+  bool is_alive, is_running;
   long threads;
 };
 
@@ -274,6 +275,7 @@ static bool read_process(pid_t pid, struct process *p) {
   p->session = (pid_t)atol(stat_field(text, 3));
   p->threads = atol(stat_field(text, 17));
   p->start = strtoull(stat_field(text, 19), NULL, 10);
+  p->is_running = state == 'R';
   p->is_alive = (state != 'Z' && state != 'X') || p->threads > 1;
   return state != 0;
 }
@@ -354,7 +356,7 @@ static bool push_children(const struct process *p) {
 static bool assume_child(const struct item *found, struct process *p) {
   if (found->parent != getpid() || kill(found->pid, 0) != 0) return false;
   pid_t group = getpgid(found->pid), session = getsid(found->pid);
-  *p = (struct process){found->pid, found->parent, group, session, 0, true, 1};
+  *p = (struct process){found->pid, found->parent, group, session, 0, true, true, 1};
   return true;
 }
 
@@ -388,20 +390,21 @@ static bool look(visit *visit) {
   return is_whole;
 }
 
-static long living;
+static long living, running; /* the second in threads that may be running */
 static uint64_t signature; /* of the set of living processes */
 
 static bool count_living(const struct process *p, const struct item *found) {
   (void)found;
   if (!p->is_alive) return true;
   living++;
+  running += p->threads > 1 ? p->threads : p->is_running;
   signature += ((uint64_t)p->pid * 1000003u) ^ p->start;
   return living < STACK;
 }
 
 /* How many processes of the command are alive; at least one where that cannot be read. */
 static long count(void) {
-  living = 0;
+  living = running = 0;
   bool is_whole = look(count_living);
   return living == 0 && !is_whole ? 1 : living;
 }
@@ -534,6 +537,7 @@ static bool reap(void) {
 /* Kills our own children. Their numbers are theirs until we reap them, their orphans become our
  * children, and the list is open already: so this alone ends a tree, whatever cannot be read. */
 static void kill_children(void) {
+  if (is_outer && !is_alone) return; /* The other guard is one of them. */
   int before = stack_size;
   push_own_children();
   for (int i = stack_size - 1; i >= before; i--) kill(stack[i].pid, SIGKILL);
@@ -655,20 +659,44 @@ static bool is_unkillable(void) {
 /* ---- The loop of both guards ---------------------------------------------------------------- */
 
 static struct state state = {.stop_by = NEVER, .kill_by = NEVER};
-static int quota_fd = -1; /* the limit of processor time, in microseconds of each period */
+static int quota_fd = -1;    /* the limit of processor time, in microseconds of each period */
+static int quota_watch = -1; /* readable when the limit has changed */
 static ns quota_period;
 static int child_pipe[2] = {-1, -1};
 #ifdef __linux__
 static int timers[CLOCKS] = {-1, -1, -1};
 #endif
 
-static ns delay(void) { return is_outer && !is_alone ? OUTER_DELAY : 0; }
+static bool is_throttled;    /* the limit is less than one core */
+
+/* Where each of them may wake late, the guard that wakes first acts. */
+static ns delay(void) { return is_outer && !is_alone && !is_throttled ? OUTER_DELAY : 0; }
 
 static void on_child(int number) {
   int error = errno;
   ssize_t written = write(child_pipe[1], "", 1);
   (void)number, (void)written;
   errno = error;
+}
+
+/* How long it takes to end the tree: a millisecond for each process. With less than one core, each
+ * thread that runs has a turn of 4 ms before this process wakes, some have two, and what is killed
+ * ends within a few periods. The limit may have been set after the start. */
+static ns killing_time(void) {
+  char text[64];
+  ssize_t length = quota_fd < 0 ? -1 : pread(quota_fd, text, sizeof text - 1, 0);
+  text[length < 0 ? 0 : length] = 0;
+  const char *at = text;
+  ns quota, time = count() * MS;
+  is_throttled = parse_number(&at, &quota) && quota > 0 && quota < quota_period;
+  return is_throttled ? time + (6 * running * MS / quota + 4000) * quota_period : time;
+}
+
+/* Under a quota this process wakes late, so it has to know beforehand when to begin. */
+static void prepare_for_quota(void) {
+  if (quota_fd < 0 || state.phase != WATCHING) return;
+  ns time = killing_time();
+  state.killing = is_throttled ? time : 0;
 }
 
 static void lose_control(void) {
@@ -693,6 +721,7 @@ static void listen_to_run(void) {
       struct message m = parse_message(line);
       receive(&state, &m, read_clock(CLOCK_BOOTTIME));
       if (m.verb == RELAY && !is_outer) relay(m.signal);
+      if (m.verb == DEADLINES) prepare_for_quota();
       if (m.verb == MALFORMED) return lose_control();
     }
     length -= (size_t)(line - text);
@@ -723,31 +752,19 @@ static ns time_left(const instant *now) {
   return left - state.killing;
 }
 
-/* How long it takes to end one process. Where the control group limits processor time, each process
- * of the tree that runs also has its turn (3 ms) before this one is awake. A limit may have been set
- * after the start. */
-static ns end_time(void) {
-  char text[64];
-  ssize_t length = quota_fd < 0 ? -1 : pread(quota_fd, text, sizeof text - 1, 0);
-  text[length < 0 ? 0 : length] = 0;
-  const char *at = text;
-  ns quota;
-  bool is_limited = parse_number(&at, &quota) && quota > 0 && quota < quota_period;
-  return is_limited ? 4 * MS * quota_period / quota : MS;
-}
-
 static void enter(enum phase phase, const instant *now) {
   bool is_requested = now->at[BOOT] - delay() >= state.stop_by;
   bool is_first = !atomic_exchange(&shared->is_stopping, true);
   if (is_first && !is_requested) {
-    if (shared->is_started) report("stopping");
+    bool is_early = is_throttled && !has_come(&state.stop_at, now, 0);
+    if (shared->is_started) report(is_early ? "starved" : "stopping");
     else is_stopped_early = true;
   }
   state.phase = phase;
   if (state.kill_by == NEVER) state.kill_by = now->at[BOOT] + state.grace;
   if (phase == KILLING || !(is_first || is_alone)) return;
   /* A tree so large that it takes longer to kill than there is time gets no stop signal. */
-  state.killing = count() * end_time();
+  state.killing = killing_time();
   if (time_left(now) > 0) stop_tree(state.signal, time_left(now));
   else state.kill_by = now->at[BOOT];
 }
@@ -758,7 +775,7 @@ static void take_over(void) {
   static ns seen_at;
   ns now = read_clock(CLOCK_BOOTTIME);
   unsigned beats = shared->beat;
-  if (seen_at != 0 && now - seen_at < OUTER_DELAY) return;
+  if (seen_at != 0 && now - seen_at < (is_throttled ? state.killing : OUTER_DELAY)) return;
   if (seen_at != 0 && beats == beat) {
     is_taking_over = true;
     kill(inner, SIGKILL);
@@ -775,7 +792,7 @@ static int keep_killing(void) {
   static ns next, pause = MS;
   if (is_outer && !is_alone) {
     take_over();
-    return 10;
+    if (!is_throttled) return 10;
   }
   ns now = read_clock(CLOCK_BOOTTIME);
   if (now < next) return (int)((next - now) / MS) + 1;
@@ -824,10 +841,12 @@ static void wait_for_events(int timeout) {
     {start_pipe, POLLIN, 0},
 #ifdef __linux__
     {timers[0], POLLIN, 0},  {timers[1], POLLIN, 0},     {timers[2], POLLIN, 0},
+    {quota_watch, POLLIN, 0},
 #endif
   };
   if (poll_each(fds, sizeof fds / sizeof *fds, timeout) <= 0) return;
   while (read(child_pipe[0], drained, sizeof drained) > 0) {}
+  while (read(quota_watch, drained, sizeof drained) > 0) prepare_for_quota();
   if (fds[3].revents) hear_of_start();
   if (fds[0].revents) listen_to_run();
   if (fds[2].revents) lose_other();
@@ -1036,6 +1055,10 @@ static void settle(void) {
     timers[i] = timerfd_create(clock_ids[i], TFD_CLOEXEC | TFD_NONBLOCK);
     if (timers[i] < 0) die("timerfd_create");
   }
+  char quota_file[32];
+  snprintf(quota_file, sizeof quota_file, "/proc/self/fd/%d", quota_fd);
+  if (quota_fd >= 0) quota_watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  inotify_add_watch(quota_watch, quota_file, IN_MODIFY);
   mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* As far as it is allowed. */
 #endif
   our_session = getsid(0);
@@ -1079,13 +1102,29 @@ static pid_t fork_isolated(void) {
 }
 #endif
 
+/* Asks the scheduler to let this process run soon after it wakes. It needs no right, and kernels
+ * before 6.12 ignore it: sched_setattr(2). */
+static void shorten_turns(void) {
+#ifdef SYS_sched_setattr
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } wanted = {.size = 48, .flags = 0x08 /* SCHED_FLAG_KEEP_POLICY */, .runtime = MS / 10};
+  wanted.nice = getpriority(PRIO_PROCESS, 0);
+  syscall(SYS_sched_setattr, 0, &wanted, 0);
+#endif
+}
+
 /* The caller's open files: they belong to the command, and a pipeline waits for their end. */
 #define FILES 1024
 static bool is_callers[FILES];
 
 static void note_files(void) {
   for (int fd = 0; fd < FILES; fd++)
-    is_callers[fd] = fd < 3 || (fd > reports && fcntl(fd, F_GETFD) >= 0);
+    is_callers[fd] = fd < 3 || (fd > 5 && fcntl(fd, F_GETFD) >= 0);
 }
 
 static void leave_caller(void) {
@@ -1164,6 +1203,7 @@ static int parse_arguments(int argc, char **argv) {
 }
 
 int main(int argc, char **argv, char **env) {
+  note_files();
   int at = parse_arguments(argc, argv);
   if (at == 0) {
     dprintf(2, "redlock-guard: it is started by redlock-run of the same version, not by hand\n");
@@ -1171,7 +1211,6 @@ int main(int argc, char **argv, char **env) {
   }
   const int run_fd[] = {3, 4};
   reports = 5;
-  note_files();
   if (is_hang_up_watched && is_hung_up(2)) return report("hung-up"), 0;
   char **command = take(argv + at), **environment = take(env);
   const char *path = getenv("PATH");
@@ -1200,6 +1239,7 @@ int main(int argc, char **argv, char **env) {
   if (is_outer) setpgid(0, 0);
   else start_command(command, environment, &mask);
   leave_caller();
+  shorten_turns();
   guard();
   /* A stopped outer guard would stay where redlock-run has died. */
   if (!is_outer && !is_alone && getppid() > 1) kill(getppid(), SIGCONT);

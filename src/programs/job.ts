@@ -94,7 +94,7 @@ async function play(
       const start = { file: guard, environment: environmentOf(lease), isForeground };
       const plan = planOf(settings, { ...start, needsCaller: stopWatching !== null });
       guarded = new client.GuardedCommand(plan, timeLeftOf(lease, settings, clock), {
-        onStopping: () => run.stoppedByGuard(),
+        onStopping: (isStarved) => run.stoppedByGuard(isStarved),
         onLost: () => {
           report({ kind: 'guard-lost' });
           run.post({ kind: 'lost', reason: 'guard-lost' });

@@ -12,8 +12,11 @@ import { type GuardPlan, startGuard } from './guard-start.ts';
 import type { ChildExit, Signal } from './run-result.ts';
 
 export interface GuardListener {
-  /** A deadline has passed, and the guard has begun to stop the tree. */
-  onStopping(): void;
+  /**
+   * The guard has begun to stop the tree: a deadline has passed, or (`isStarved`) ending the tree
+   * under the CPU quota could take until the last one.
+   */
+  onStopping(isStarved: boolean): void;
   /** One of the two guards has died, and the other one ends the tree; or both have died. */
   onLost(): void;
 }
@@ -149,7 +152,8 @@ export class GuardedCommand implements Child {
       case 'signaled':
         return this.#exited(deathBy(number), values);
       case 'stopping':
-        return this.#listener.onStopping();
+      case 'starved':
+        return this.#listener.onStopping(kind === 'starved');
       case 'lost':
         return this.#lost();
       case 'ended':

@@ -90,11 +90,11 @@ export class Run {
     }
   }
 
-  /** The guard has begun to stop the command: a deadline has passed, by its clock. */
-  stoppedByGuard(): void {
+  /** The guard has begun to stop the command. `isStarved`: before a deadline, for want of CPU. */
+  stoppedByGuard(isStarved = false): void {
     const reason = this.#keeper?.overdueReason;
     assert(reason, 'a guard that stops a command before its start');
-    this.post({ kind: 'lost', reason });
+    this.post({ kind: 'lost', reason: isStarved ? 'starved' : reason });
   }
 
   /** A signal has come; `isFromTerminal`: the command has received it itself, if it is there. */

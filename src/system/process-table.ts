@@ -1,19 +1,16 @@
-// The processes of the system: pid, parent, group, session, start. From /proc on Linux, by ps(1) on
-// macOS and the BSDs.
+// One process of the system: its parent, session and start. From /proc on Linux, by ps(1) on macOS
+// and the BSDs.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
-  readonly group: number;
   /** 0 where ps(1) does not show it. */
   readonly session: number;
   /** In units that can only be compared. Tells a process from a later one with the same pid. */
   readonly startedAt: number;
-  /** As ps(1) shows it: R, S, D, T, t, Z. */
-  readonly state: string;
   /** False: it has ended and its parent has not reaped it yet. */
   readonly isAlive: boolean;
 }
@@ -43,16 +40,8 @@ export function whyNoTable(): string | null {
 
 /** null: no such process can be seen. Also finds one that has ended and is not reaped yet. */
 export function processEntry(pid: number): ProcessEntry | null {
-  if (!isLinux) return psLines(['-p', String(pid)])[0] ?? null;
+  if (!isLinux) return shownByPs(pid);
   return parseStat(textOf(`/proc/${pid}/stat`));
-}
-
-/** Linux: the children of a process, including those that have ended and are not reaped yet. */
-export function childrenOf(pid: number): number[] {
-  return numbersIn(`/proc/${pid}/task`).flatMap((thread) => {
-    const text = textOf(`/proc/${pid}/task/${thread}/children`).trim();
-    return text === '' ? [] : text.split(' ').map(Number);
-  });
 }
 
 /**
@@ -68,46 +57,27 @@ function parseStat(stat: string): ProcessEntry | null {
   return {
     pid: Number.parseInt(stat, 10),
     parent: field(1),
-    group: field(2),
     session: field(3),
     startedAt: field(19),
-    state: fields[0] ?? '',
     isAlive: fields[0] !== 'X' && !(fields[0] === 'Z' && field(17) <= 1),
   };
 }
 
-function psLines(selection: readonly string[]): ProcessEntry[] {
-  const args = [
-    ...(selection.length > 0 ? selection : ['-A']),
-    '-o',
-    'pid=,ppid=,pgid=,stat=,lstart=',
-  ];
+function shownByPs(pid: number): ProcessEntry | null {
   let output: string;
   try {
-    output = execFileSync('ps', args, {
+    output = execFileSync('ps', ['-p', String(pid), '-o', 'ppid=,stat=,lstart='], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       // The date is read below: under another locale it may be NaN, which is equal to nothing.
       env: { ...process.env, LC_ALL: 'C' },
     });
   } catch {
-    return []; // No such process.
+    return null; // No such process.
   }
-  return output.split('\n').flatMap((line) => {
-    const [pid, parent, group, state = 'Z', ...started] = line.trim().split(/\s+/);
-    if (!pid) return [];
-    return [
-      {
-        pid: Number(pid),
-        parent: Number(parent),
-        group: Number(group),
-        session: 0,
-        startedAt: Date.parse(started.join(' ')),
-        state: state.slice(0, 1),
-        isAlive: !state.startsWith('Z'),
-      },
-    ];
-  });
+  const [parent, state = 'Z', ...started] = output.trim().split(/\s+/);
+  const startedAt = Date.parse(started.join(' '));
+  return { pid, parent: Number(parent), session: 0, startedAt, isAlive: !state.startsWith('Z') };
 }
 
 /** Empty: the process has ended, or is hidden (hidepid, ProtectProc of systemd). */
@@ -116,17 +86,6 @@ function textOf(file: string): string {
     return readFileSync(file, 'latin1');
   } catch (error) {
     if (isUnseen(error)) return '';
-    throw error;
-  }
-}
-
-/** @throws where the folder exists and cannot be read, as when descriptors have run out */
-function numbersIn(folder: string): number[] {
-  try {
-    const names = readdirSync(folder);
-    return names.filter((name) => /^\d+$/.test(name)).map(Number);
-  } catch (error) {
-    if (isUnseen(error)) return [];
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 // that grow. cases.ts has the guards that die or stop.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasPerl } from '../servers/perl.ts';
@@ -61,6 +61,46 @@ describe.skipIf(!hasLimits)('without free descriptors', () => {
     await guard.gone();
   });
 });
+
+describe.skipIf(process.platform !== 'linux')('under a quota', () => {
+  const busy = 'echo ready; while :; do :; done';
+  // A thread that runs has its turn first: these limits make a minute of it, and half a minute.
+  const [tiny, small, none] = ['10', '20', '-1'];
+
+  it.concurrent('a quota set later ends a command that it leaves too little time', async () => {
+    const { guard, file } = underQuota(busy, none);
+    await guard.ready();
+    writeFileSync(file, tiny);
+    await guard.gone();
+    expect(guard.reports.slice(1)).toEqual(['starved', 'signaled 9', 'ended']);
+  });
+
+  it.concurrent('a quota of the start does so with the next deadlines', async () => {
+    const { guard } = underQuota(busy, tiny);
+    await guard.ready();
+    await guard.happens({ deadlines: [50_000, 50_000] });
+    await guard.gone();
+    expect(guard.reports.slice(1)).toEqual(['starved', 'signaled 9', 'ended']);
+  });
+
+  it.concurrent('a quota does not end a command that waits', async () => {
+    const { guard, file } = underQuota('sleep 60 & sleep 60 & sleep 0.3; echo ready; wait', none);
+    await guard.ready();
+    writeFileSync(file, small);
+    await guard.happens({ deadlines: [50_000, 50_000] });
+    guard.send('stop 15 50000\n');
+    await guard.gone();
+    expect(guard.reports.slice(1)).toEqual(['signaled 15', 'ended']);
+  });
+});
+
+function underQuota(script: string, quota: string): { guard: RealGuard; file: string } {
+  const file = join(mkdtempSync(join(scratchFolder(), 'quota-')), 'limit');
+  writeFileSync(file, quota);
+  const options = [`--quota=${file}`, '--quota-period=100000'];
+  const start = { options, stopIn: 50_000, killIn: 50_000 };
+  return { guard: new RealGuard(['sh', '-c', script], start), file };
+}
 
 describe.skipIf(!hasIsolation)('with --isolate', () => {
   it.concurrent.each(ways)('nothing is left after $way', async ({ end }) => {

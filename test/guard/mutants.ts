@@ -79,6 +79,9 @@ const rows: readonly (readonly [name: string, from: string, to: string, caughtBy
   ],
   ['no-choice-for-oom', 'write(fd, "500", 3)', 'write(fd, "0", 1)', 'oom_score_adj'],
   ['environment-shown', 'overwrite(env, "");', ';', 'show neither'],
+  ['quota-not-watched', 'quota_watch = inotify_init1', 'inotify_init1', 'set later'],
+  ['quota-not-read-again', 'm.verb == DEADLINES) prepare', 'false) prepare', 'of the start'],
+  ['waiting-counts', '6 * running * MS', '6 * living * MS', 'that waits'],
   ['list-not-kept', 'children_fd >= 0 && lseek', 'children_fd < 0 && lseek', 'descriptors'],
 ];
 

@@ -120,7 +120,7 @@ export class SimGuard implements Child, Guarded {
   }
 
   reportStopping(from: GuardProcess): void {
-    this.#report(from, () => this.#listener.onStopping());
+    this.#report(from, () => this.#listener.onStopping(false));
   }
 
   reportExit(from: GuardProcess): void {

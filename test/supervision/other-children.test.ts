@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { childrenOf } from '../../src/system/process-table.ts';
+import { childrenOf } from '../servers/proc.ts';
 import { eventually } from '../servers/processes.ts';
 import { guardsOf, sharedMasters, startJob } from './rig.ts';
 

@@ -148,6 +148,7 @@ const lossReasons: Readonly<Record<LossWord, string>> = {
   suspended: 'its holder did not run when it had to be extended (stopped, asleep, busy)',
   'guard-lost': 'no guard process was left',
   'masters-replaced': 'the local masters were removed',
+  starved: 'the CPU quota left too little time to end it before the lock expired',
 };
 
 function isLossReason(word: string): word is LossWord {
