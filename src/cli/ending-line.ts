@@ -1,28 +1,11 @@
 // The end of a run as a line for people: `what: which: why (what to do)`. Pure.
 
-import { parseValue } from '../lock/value.ts';
-import type { NotAcquired } from '../lock/wait.ts';
 import type { Finished } from '../run/ports.ts';
-import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/run-result.ts';
+import type { ChildExit, Lost, RunLossReason, RunResult } from '../run/run-result.ts';
 import { quoted } from '../text/foreign-text.ts';
-import {
-  busyAdvice,
-  busyLine,
-  failuresLine,
-  heldAroundLine,
-  holderLine,
-  longerWait,
-  lossReasonLine,
-  noQuorumLine,
-  oneOf,
-  personLine,
-  roughly,
-  supersededLine,
-  tooSlowLine,
-  unkillableLine,
-  waiterLine,
-  whichOf,
-} from '../text/lines.ts';
+import { personLine, roughly, unkillableLine, waiterLine, whichOf } from '../text/lines.ts';
+import { lossLine } from '../text/outcomes.ts';
+import { busyAdvice, longerWait, refusalLine, type Wording } from '../text/refusals.ts';
 
 /** What a run was asked for. */
 export interface Asked {
@@ -43,13 +26,11 @@ export function endingLine(asked: Asked, finished: Finished): string | null {
   const which = whichOf(names);
   const { cause, childExit } = result;
   switch (cause.kind) {
-    case 'not-acquired':
-      return notAcquiredLine(which, cause.acquisition, asked);
     case 'lost': {
       const isLate = cause.reason === 'unreachable' || cause.reason === 'suspended';
       const hasSince = isLate && unconfirmedMs !== null;
       const since = hasSince ? `, last confirmed ${roughly(unconfirmedMs)} before` : '';
-      return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(result)}`;
+      return `lost: ${which}: ${causeOfLoss(cause)}${since}; the command ${stopLine(result)}`;
     }
     case 'replaced': {
       const why = `stopped for ${waiterLine(cause.by)}`;
@@ -78,7 +59,19 @@ export function endingLine(asked: Asked, finished: Finished): string | null {
       return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable'
         ? commandLine(childExit, command[0] ?? '', names)
         : null;
+    default:
+      return refusalLine(names, cause, wordingFor(asked));
   }
+}
+
+function wordingFor({ waitMs, retries, slotCount }: Asked): Wording {
+  const longer = retries ? 'raise --retry-count' : longerWait(waitMs);
+  return {
+    ttl: '--ttl',
+    giveUpAfter: 'giveUpAfter',
+    onBusy: (holder) => busyAdvice(holder, slotCount, longer),
+    onNested: 'choose another name, or --reentrant to run under its lock',
+  };
 }
 
 /** nohup cannot help: redlock-run handles SIGHUP, and what is handled is not ignored. */
@@ -110,63 +103,14 @@ function adviceOn(file: string, names: readonly string[]): string {
   return `check the name and PATH${path ? `; ${quoted(path)} was taken for NAME` : ''}`;
 }
 
-function notAcquiredLine(
-  which: string,
-  acquisition: NotAcquired,
-  { names, waitMs, retries, slotCount }: Asked,
-): string | null {
-  switch (acquisition.kind) {
-    case 'nested': {
-      const advice = 'choose another name, or --reentrant to run under its lock';
-      return heldAroundLine(which, parseValue(acquisition.holder).record?.forPid, advice);
-    }
-    case 'superseded':
-      return supersededLine(which, acquisition.by);
-    case 'enclosing-lost': {
-      const why = 'the masters do not show it as held by the enclosing run';
-      return `lost: ${which}: ${why}; the command was not started`;
-    }
-    case 'busy': {
-      const { holder, freeInMs, holderCount, queuedCount, blockedName } = acquisition;
-      const held = holderLine(holder, freeInMs, holderCount);
-      const whichOne = oneOf(names, blockedName);
-      if (queuedCount !== undefined) {
-        const queue = `${queuedCount} waiting already; ${held}`;
-        return busyLine(whichOne, queue, 'try later, or raise --max-waiters');
-      }
-      const longer = retries ? 'raise --retry-count' : longerWait(waitMs);
-      return busyLine(whichOne, held, busyAdvice(holder, slotCount, longer));
-    }
-    case 'unreachable': {
-      const failures = failuresLine(acquisition.failures);
-      return noQuorumLine(which, failures, acquisition.gaveUpAfterMs, 'giveUpAfter');
-    }
-    case 'too-slow':
-      return tooSlowLine(which, acquisition.elapsedMs, '--ttl');
-    case 'misconfigured':
-      return `masters: ${failuresLine(acquisition.failures)}`;
-    case 'aborted':
-      return null;
-  }
-}
-
 export const unknownStart = 'may have been started: that is not known, and it is not started again';
 
-export function lossLine({ reason, by }: Extract<StopReason, { kind: 'lost' }>): string {
+export function causeOfLoss({ reason, by }: Lost): string {
   return by ? `broken by ${personLine(by)}` : reasonLine(reason);
 }
 
 export function reasonLine(reason: RunLossReason): string {
-  switch (reason) {
-    case 'guard-lost':
-      return 'guard-lost: the guard process died, and no command runs without it';
-    case 'masters-replaced':
-      return 'masters-replaced: the local masters were removed, and later runs start others';
-    case 'starved':
-      return 'starved: under the CPU quota, the command could outlive the lock (raise --ttl)';
-    default:
-      return lossReasonLine(reason, 'redlock-run');
-  }
+  return lossLine(reason, 'redlock-run');
 }
 
 /**

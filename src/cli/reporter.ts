@@ -78,7 +78,7 @@ export class Reporter {
   finished(finished: Finished): void {
     this.#notice.end();
     const { cause } = finished.result;
-    const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
+    const isBusy = cause.kind === 'busy';
     const line = endingLine(this.#settings, finished);
     if (line === null || (isBusy && this.#settings.verbosity === 'quiet')) return;
     // A run that was refused is no error: its exit code says so.

@@ -13,7 +13,7 @@ import {
   waiterLine,
   whichOf,
 } from '../text/lines.ts';
-import { exitLine, lossLine, reasonLine, unknownStart } from './ending-line.ts';
+import { causeOfLoss, exitLine, reasonLine, unknownStart } from './ending-line.ts';
 
 /** An attempt has ended, and the wait goes on: the reporter tells of it by a notice. */
 export type WaitEvent = Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>;
@@ -194,7 +194,7 @@ const unidentified = 'refuses INFO or ROLE: a replica or a restart could not be 
 function causeLine(cause: StopReason): string {
   switch (cause.kind) {
     case 'lost':
-      return `lost (${lossLine(cause)})`;
+      return `lost (${causeOfLoss(cause)})`;
     case 'signal':
       return `told to stop by ${cause.signal}`;
     case 'replaced':

@@ -27,8 +27,7 @@ export class StepSummary {
 
   finished(finished: Finished): void {
     const { cause } = finished.result;
-    if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy')
-      this.#holder = cause.acquisition.holder || this.#holder || '';
+    if (cause.kind === 'busy') this.#holder = cause.holder || this.#holder || '';
     if (this.#holder === null) return;
     const line = lineOf(this.#names, this.#holder, finished);
     const problem = appendToFile('GITHUB_STEP_SUMMARY', this.#file, line);

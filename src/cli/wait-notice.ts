@@ -4,7 +4,8 @@
 
 import { isInBackground } from '../run/terminal.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
-import { failuresLine, heldByLine, otherSlots, waitingHead, waitingLine } from '../text/lines.ts';
+import { failuresLine, heldByLine, waitingHead, waitingLine } from '../text/lines.ts';
+import { otherSlots } from '../text/refusals.ts';
 import type { WaitEvent } from './run-lines.ts';
 import { mayColour, type Output } from './stderr.ts';
 import type { TerminalLine } from './terminal-line.ts';

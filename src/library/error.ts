@@ -7,17 +7,9 @@
 
 import type { MasterFailure } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
-import {
-  busyLine,
-  failuresLine,
-  holderLine,
-  lossReasonLine,
-  noQuorumLine,
-  oneOf,
-  supersededLine,
-  tooSlowLine,
-  whichOf,
-} from '../text/lines.ts';
+import { whichOf } from '../text/lines.ts';
+import { lossLine } from '../text/outcomes.ts';
+import { refusalLine } from '../text/refusals.ts';
 
 /**
  * - `busy`: held by someone else for all of the wait; see `holder` and `freeInMs`
@@ -93,38 +85,20 @@ export function usageError(message: string): RedlockError {
 /** @internal */
 export function notAcquiredError(
   resources: readonly string[],
-  acquisition: NotAcquired,
+  refusal: NotAcquired,
   hasRetries: boolean,
   cause: unknown,
 ): RedlockError {
-  const which = whichOf(resources);
-  switch (acquisition.kind) {
-    case 'busy': {
-      const { holder, freeInMs, holderCount, blockedName } = acquisition;
-      const held = holderLine(holder, freeInMs, holderCount);
-      const advice = hasRetries ? 'raise retries.count' : 'raise waitMs';
-      const message = busyLine(oneOf(resources, blockedName), held, advice);
-      return new RedlockError('busy', message, { holder, freeInMs });
-    }
-    case 'unreachable': {
-      const { failures, gaveUpAfterMs } = acquisition;
-      const why = failuresLine(failures);
-      const message = noQuorumLine(which, why, gaveUpAfterMs, 'giveUpAfterMs');
-      return new RedlockError('unreachable', message, { failures });
-    }
-    case 'too-slow':
-      return new RedlockError('too-slow', tooSlowLine(which, acquisition.elapsedMs, 'ttlMs'));
-    case 'misconfigured': {
-      const { failures } = acquisition;
-      return new RedlockError('misconfigured', `masters: ${failuresLine(failures)}`, { failures });
-    }
-    case 'superseded':
-      return new RedlockError('superseded', supersededLine(which, acquisition.by));
-    case 'aborted':
-      return abortedError(resources, 'told to stop waiting', cause);
-    default:
-      return new RedlockError('busy', busyLine(which, acquisition.kind, null));
-  }
+  if (refusal.kind === 'aborted') return abortedError(resources, 'told to stop waiting', cause);
+  const message = refusalLine(resources, refusal, {
+    ttl: 'ttlMs',
+    giveUpAfter: 'giveUpAfterMs',
+    onBusy: () => (hasRetries ? 'raise retries.count' : 'raise waitMs'),
+    onNested: null,
+  });
+  const isAround = refusal.kind === 'nested' || refusal.kind === 'enclosing-lost';
+  const facts = { ...refusal, cause: undefined };
+  return new RedlockError(isAround ? 'busy' : refusal.kind, message ?? '', facts);
 }
 
 /** @internal */
@@ -143,7 +117,7 @@ function reasonLine(reason: LostReason): string {
     case 'closed':
       return 'closed: the Redlock that acquired it was closed';
     default:
-      return lossReasonLine(reason, 'this process');
+      return lossLine(reason, 'this process');
   }
 }
 

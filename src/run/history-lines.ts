@@ -41,7 +41,7 @@ export class HistoryLines {
   ofWait(claim: Claim, acquisition: NotAcquired, cause: StopReason | undefined): string {
     if (acquisition.kind === 'busy' && acquisition.holder !== '') this.#holder = acquisition.holder;
     const result = {
-      cause: cause ?? { kind: 'not-acquired', acquisition },
+      cause: cause ?? acquisition,
       childExit: null,
       isKilled: false,
       unkillable: [],

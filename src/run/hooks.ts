@@ -81,10 +81,8 @@ export class Hooks {
       return this.#notify('released', this.#self, environment, facts);
     }
     const { cause } = finished.result;
-    if (cause.kind !== 'not-acquired') return;
-    const { acquisition } = cause;
-    if (acquisition.kind === 'busy') this.#holder = acquisition.holder;
-    const isRefused = ['busy', 'superseded', 'nested'].includes(acquisition.kind);
+    if (cause.kind === 'busy') this.#holder = cause.holder;
+    const isRefused = ['busy', 'superseded', 'nested'].includes(cause.kind);
     if (isRefused) this.#notify('busy', this.#blocker(), this.#waiting(), facts);
   }
 

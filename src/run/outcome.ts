@@ -3,13 +3,13 @@
 // of exiting with 128 + n, so that a loop of a shell around redlock-run ends too; `$?` is the same.
 // The sentences for people are in cli/ending-line.ts.
 
+import assert from 'node:assert/strict';
 import os from 'node:os';
 import type { RunEnd } from '../lock/history.ts';
-import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
-import type { LossWord, Outcome } from '../text/outcomes.ts';
+import { type LossWord, type Outcome, outcomeOfKind, outcomeTable } from '../text/outcomes.ts';
 import type { Finished } from './ports.ts';
-import type { ChildExit, Lost, RunResult, Signal, StopReason } from './run-result.ts';
+import type { Lost, RunResult, Signal } from './run-result.ts';
 import { raisedAgain } from './signals.ts';
 
 export interface ExitStatus {
@@ -18,55 +18,15 @@ export interface ExitStatus {
   readonly signal: Signal | null;
 }
 
-export function exitStatusOf(
-  { cause, childExit }: RunResult,
-  conflictExitCode: number,
-): ExitStatus {
-  switch (cause.kind) {
-    case 'lost':
-      return exit(exitCode.lost);
-    case 'replaced':
-    case 'stopped':
-      return exit(exitCode.lost);
-    case 'max-run':
-      return exit(exitCode.maxRun);
-    case 'caller-gone':
-      return exit(conflictExitCode);
-    case 'signal':
-      return bySignal(cause.signal);
-    case 'not-acquired':
-      return exit(codeOf(cause.acquisition, conflictExitCode));
-    case 'child':
-      switch (childExit?.kind) {
-        case 'exited':
-          return exit(childExit.code);
-        case 'signaled':
-          return bySignal(childExit.signal);
-        case 'not-executable':
-          return exit(exitCode.notExecutable);
-        case 'not-found':
-          return exit(exitCode.notFound);
-        case 'cannot-start':
-          return exit(exitCode.unreachable);
-        default:
-          throw new Error('a run that ended with its child has no exit of the child');
-      }
-  }
-}
-
-function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {
-  switch (acquisition.kind) {
-    case 'busy':
-    case 'nested':
-    case 'superseded':
-      return conflictExitCode;
-    case 'misconfigured':
-      return exitCode.config;
-    case 'enclosing-lost':
-      return exitCode.lost;
-    default:
-      return exitCode.unreachable;
-  }
+export function exitStatusOf(result: RunResult, conflictExitCode: number): ExitStatus {
+  const { cause, childExit } = result;
+  const { status } = outcomeTable[outcomeOf(result)];
+  if (status === 'conflict') return exit(conflictExitCode);
+  if (typeof status === 'number') return exit(status);
+  if (cause.kind === 'signal') return bySignal(cause.signal);
+  if (childExit?.kind === 'signaled') return bySignal(childExit.signal);
+  assert(childExit?.kind === 'exited', 'a run that ended with its child has no exit of the child');
+  return exit(childExit.code);
 }
 
 function bySignal(signal: Signal): ExitStatus {
@@ -112,23 +72,11 @@ function lossWordOf({ reason, by }: Lost): LossWord {
 }
 
 export function outcomeOf({ cause, childExit }: RunResult): Outcome {
-  return cause.kind === 'child' ? childOutcome(childExit) : causeOutcome(cause);
+  if (cause.kind !== 'child') return outcomeOfKind[cause.kind];
+  return childExit === null ? 'ran' : outcomeOfKind[childExit.kind];
 }
 
 /** Of a run that ended with an error, by its exit status. */
 export function outcomeOfFailure(status: number): Outcome {
   return status === exitCode.bug ? 'bug' : 'not-started';
-}
-
-function causeOutcome(cause: Exclude<StopReason, { kind: 'child' }>): Outcome {
-  if (cause.kind === 'caller-gone') return 'aborted';
-  if (cause.kind !== 'not-acquired') return cause.kind;
-  const { kind } = cause.acquisition;
-  if (kind === 'enclosing-lost') return 'lost';
-  return kind === 'unreachable' || kind === 'too-slow' ? 'no-quorum' : kind;
-}
-
-function childOutcome(exit: ChildExit | null): Outcome {
-  if (exit?.kind === 'cannot-start') return 'not-started';
-  return exit?.kind === 'not-found' || exit?.kind === 'not-executable' ? exit.kind : 'ran';
 }

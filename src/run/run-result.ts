@@ -36,7 +36,7 @@ export interface Lost {
 
 /** Why the run ended. */
 export type StopReason =
-  | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
+  | NotAcquired
   | { readonly kind: 'child' }
   | { readonly kind: 'signal'; readonly signal: Signal }
   | { readonly kind: 'max-run' }

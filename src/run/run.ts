@@ -151,7 +151,8 @@ export class Run {
   async #acquire(): Promise<void> {
     const acquisition = await this.#parts.acquire(this.#acquisitionAbandoned.signal);
     this.#acquiredAt = this.#now();
-    if (acquisition.kind !== 'acquired') return this.post({ kind: 'not-acquired', acquisition });
+    if (acquisition.kind !== 'acquired')
+      return this.post({ kind: 'not-acquired', refusal: acquisition });
     this.#lease = acquisition.lease;
     this.post({ kind: 'acquired' });
   }

@@ -37,7 +37,7 @@ export interface State {
 
 export type Event =
   | { readonly kind: 'acquired' }
-  | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
+  | { readonly kind: 'not-acquired'; readonly refusal: NotAcquired }
   | { readonly kind: 'child-exited'; readonly exit: ChildExit }
   /** `isFromTerminal`: the child has received it too; `isRepeated`: it also came a moment ago. */
   | {
@@ -133,7 +133,7 @@ function whileAcquiring(state: State, event: Event): Step {
         ? [{ ...state, phase: 'releasing' }, [release]]
         : [{ ...state, phase: 'holding' }, [start]];
     case 'not-acquired': {
-      const cause = state.cause ?? { kind: 'not-acquired', acquisition: event.acquisition };
+      const cause = state.cause ?? event.refusal;
       return [{ ...state, phase: 'done', cause }, []];
     }
     case 'signal':

@@ -4,7 +4,6 @@
 
 import { type Freeze, parseFreeze } from '../lock/freeze.ts';
 import type { Unkillable } from '../lock/history.ts';
-import type { KeeperLossReason } from '../lock/lease-keeper.ts';
 import type { Person } from '../lock/people.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import { type HolderRecord, isMode, parseValue, sharingIn } from '../lock/value.ts';
@@ -115,96 +114,6 @@ export function modeLine(mode: string): string {
   const sharing = sharingIn(mode, 0);
   if (sharing.kind !== 'slots') return 'held by shared holders';
   return `held on slots, ${sharing.slotCount} in all`;
-}
-
-/**
- * What a lock on another number of slots than ours tells; null: it is not held so. `slotCount`: the
- * number that we ask for; null: none, and then the lock is exclusive or shared.
- */
-export function otherSlots(mode: string, slotCount: number | null): string | null {
-  const theirs = sharingIn(mode, 0);
-  if (theirs.kind !== 'slots' || theirs.slotCount === slotCount) return null;
-  const ours =
-    slotCount === null
-      ? 'this one without: use one form of lock'
-      : `not ${slotCount}: use one number`;
-  return `with --slots ${theirs.slotCount}, ${ours} for all runs`;
-}
-
-/**
- * The line about a lock for which a process does not wait, because it is part of the holder: of the
- * process for which redlockctl hold holds it, or else of an enclosing run, with this advice.
- */
-export function heldAroundLine(
-  which: string,
-  forPid: number | undefined,
-  advice: string | null,
-): string {
-  if (forPid === undefined) {
-    const why = 'held by an enclosing run, which cannot end while this one waits';
-    return busyLine(which, why, advice);
-  }
-  const hold = `held by redlockctl hold for pid ${forPid}`;
-  const why = `${hold}, which started this and would wait for itself`;
-  return busyLine(which, why, 'redlockctl release it first');
-}
-
-/** What ends the wait for this holder's lock. `longer`: how one waits longer. */
-export function busyAdvice(holder: string, slotCount: number | null, longer: string): string {
-  if (parseFreeze(holder)) return 'redlockctl thaw ends it';
-  return otherSlots(holder, slotCount) ?? longer;
-}
-
-/** How one waits longer than `waitMs`; null: no limit. */
-export function longerWait(waitMs: number | null): string {
-  return waitMs === 0 ? 'wait with -w' : 'wait longer with -w';
-}
-
-/** The line of exit status 75, held by someone else. `why`: what holds it; null: no advice. */
-export function busyLine(which: string, why: string, advice: string | null): string {
-  return `busy: ${which}: ${why}${advice === null ? '' : ` (${advice})`}`;
-}
-
-/**
- * The line of exit status 69, too few masters answered. `failures`: why, as a line;
- * `gaveUpAfterMs`: no quorum answered for so long, and the wait would have gone on; `key`: the
- * setting that says so.
- */
-export function noQuorumLine(
-  which: string,
-  failures: string,
-  gaveUpAfterMs: number | null,
-  key: string,
-): string {
-  const gaveUp = gaveUpAfterMs === null ? '' : `gave up after ${roughly(gaveUpAfterMs)} (${key}): `;
-  return `no quorum: ${which}: ${gaveUp}${failures}`;
-}
-
-/** The line for a lock that was granted too late for its ttl; `option`: what is to be raised. */
-export function tooSlowLine(which: string, elapsedMs: number, option: string): string {
-  const why = `the masters took ${roughly(elapsedMs)}, too long for this ttl`;
-  return `no quorum: ${which}: ${why} (raise ${option})`;
-}
-
-/** Why a lease was lost, which `program` was to extend: "taken: masters show ...". */
-export function lossReasonLine(reason: KeeperLossReason, program: string): string {
-  switch (reason) {
-    case 'taken':
-      return 'taken: masters show the value of another client';
-    case 'expired':
-      return 'expired: too few masters still confirm it: it was broken, or not extended in time';
-    case 'unreachable':
-      return 'unreachable: no quorum extended it in time';
-    case 'suspended': {
-      const why = `${program} did not run when the lock had to be extended`;
-      return `suspended: ${why} (stopped, asleep, busy)`;
-    }
-  }
-}
-
-/** The line for a wait that a newer waiter has ended; `by`: the id of that waiter. */
-export function supersededLine(which: string, by: string): string {
-  return busyLine(which, `superseded by ${waiterLine(by)}`, null);
 }
 
 /** Another waiter, by its id: "a newer run, pid 4711 on web1". */

@@ -37,7 +37,7 @@ export const formCheckers = {
     if (fact.kind !== 'ended' || !isJudged(witness, fact.program)) return null;
     const { program } = fact;
     const { cause } = program;
-    if (cause?.kind !== 'not-acquired' || cause.acquisition.kind !== 'busy') return null;
+    if (cause?.kind !== 'busy') return null;
     for (const other of witness.programs) {
       const cameLater = other.startedAt > program.startedAt + joinedMs;
       if (!cameLater || !areOpposed(program.wish, other.wish) || bothYield(program, other))

@@ -16,7 +16,7 @@ export const nestedCheckers = {
     if (fact.kind !== 'ended' || !isCalm || isDeadly) return null;
     const { name, within, cause } = fact.program;
     if (within === undefined || cause === null) return null;
-    const isRefused = cause.kind === 'not-acquired' && cause.acquisition.kind !== 'aborted';
+    const isRefused = ['enclosing-lost', 'unreachable', 'misconfigured'].includes(cause.kind);
     if (cause.kind !== 'lost' && !isRefused) return null;
     const isHeld = within.isBelieved && within.validUntil > world.now + leftMs;
     return isHeld ? `${name} was stopped (${cause.kind}) while ${within.value} was held` : null;

@@ -145,9 +145,7 @@ export class NestedProgram {
     const { result } = await run.start();
     const { cause } = result;
     this.known.cause = cause;
-    process.world.mark(
-      `nested run ends: ${cause.kind === 'not-acquired' ? cause.acquisition.kind : cause.kind}`,
-    );
+    process.world.mark(`nested run ends: ${cause.kind}`);
     process.world.note(process.name, `ends: ${cause.kind}`);
     for (const observer of observers) observer.close();
     this.#end({ kind: 'exited', code: 0 });

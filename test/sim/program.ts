@@ -6,12 +6,11 @@ import type { Listen } from '../../src/lock/holder-channel.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim, Lease, Sharing } from '../../src/lock/types.ts';
-import type { NotAcquired } from '../../src/lock/wait.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { AcquisitionParts, RunWaitParts, RunWaitSettings } from '../../src/run/acquisition.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
 import type { Finished, RunEvent } from '../../src/run/ports.ts';
-import type { Signal } from '../../src/run/run-result.ts';
+import type { Signal, StopReason } from '../../src/run/run-result.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
@@ -256,7 +255,7 @@ export class Program {
     this.finished = await run.start();
     const { cause } = this.finished.result;
     this.known.cause = cause;
-    if (cause.kind === 'not-acquired') this.#notAcquired(cause.acquisition);
+    this.#noteCause(cause);
     world.note(process.name, `ends: ${this.finished.result.cause.kind}`);
     for (const master of masters) master.close();
   }
@@ -348,7 +347,7 @@ export class Program {
     };
   }
 
-  #notAcquired({ kind }: NotAcquired): void {
+  #noteCause({ kind }: StopReason): void {
     const { world } = this.process;
     if (kind === 'superseded') world.mark('superseded');
     if (kind === 'misconfigured' && this.#around.options.differingMasters === 'error')

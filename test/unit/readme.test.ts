@@ -47,7 +47,7 @@ describe('docs/reference.md', () => {
 
   it('has every outcome as the code has it', () => {
     const rows = Object.entries(outcomeTable).map(
-      ([outcome, meaning]) => `| \`${outcome}\` | ${cell(meaning)} |`,
+      ([outcome, { meaning }]) => `| \`${outcome}\` | ${cell(meaning)} |`,
     );
     expect(block('outcomes')).toBe(['| outcome | when |', '| --- | --- |', ...rows].join('\n'));
   });

@@ -16,7 +16,7 @@ import {
   roughly,
   unkillableLine,
 } from '../../text/lines.ts';
-import { isOutcome, type LossWord, type Outcome } from '../../text/outcomes.ts';
+import { isOutcome, outcomeTable, pastLoss } from '../../text/outcomes.ts';
 import { momentOf } from '../../text/time.ts';
 import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
 
@@ -136,23 +136,7 @@ function whyStopped({ outcome, status, stoppedBy }: PastRun): Ending {
 
 function whyLost({ stoppedBy, lossReason }: PastRun): string {
   if (stoppedBy !== null) return `broken by ${personLine(stoppedBy)}`;
-  if (lossReason === null) return '';
-  return isLossReason(lossReason) ? lossReasons[lossReason] : unknownReason(lossReason);
-}
-
-const lossReasons: Readonly<Record<LossWord, string>> = {
-  broken: 'an operator broke it',
-  taken: 'masters showed the value of another client',
-  expired: 'too few masters still confirmed it',
-  unreachable: 'no quorum extended it in time',
-  suspended: 'its holder did not run when it had to be extended (stopped, asleep, busy)',
-  'guard-lost': 'no guard process was left',
-  'masters-replaced': 'the local masters were removed',
-  starved: 'the CPU quota left too little time to end it before the lock expired',
-};
-
-function isLossReason(word: string): word is LossWord {
-  return Object.hasOwn(lossReasons, word);
+  return lossReason === null ? '' : (pastLoss(lossReason) ?? unknownReason(lossReason));
 }
 
 /** Written by another version of redlock-run. */
@@ -191,29 +175,9 @@ const actWords: Readonly<Record<PastAct['act'], string>> = {
 function whyMissed({ outcome, blocker }: PastRun): string {
   const held = blocker === null ? '' : heldLine(blocker);
   if (outcome === 'busy' && held !== '') return held;
-  const why = isOutcome(outcome) ? reasonsToMiss[outcome] : unknownReason(outcome);
+  const why = isOutcome(outcome) ? outcomeTable[outcome].missed : unknownReason(outcome);
   return [why, outcome === 'signal' ? held : ''].filter(Boolean).join('; ');
 }
-
-/** Why the command was not started, or not to anyone's knowledge. */
-const reasonsToMiss: Readonly<Record<Outcome, string>> = {
-  ran: 'how its command ended is not known',
-  'not-found': 'its command was not found',
-  'not-executable': 'its command cannot be executed',
-  busy: 'others were first',
-  superseded: 'a newer run came',
-  nested: 'an enclosing run held the lock',
-  'no-quorum': 'no quorum of masters answered',
-  misconfigured: 'the masters are not the right ones, or refuse the login',
-  aborted: 'its wait was ended, or its caller was gone',
-  signal: 'told to stop',
-  'max-run': '--max-run was exceeded before the start',
-  lost: 'too late to start under its lease',
-  replaced: 'stopped for a newer run',
-  stopped: 'an operator stopped it (redlockctl stop)',
-  'not-started': 'its settings or its machine did not allow it',
-  bug: 'a bug in redlock-run',
-};
 
 function heldLine(blocker: PastHolder): string {
   const { label, token } = blocker;

@@ -1,32 +1,20 @@
 // What `acquire` and `hold` have in common: what the command line asks for, what the masters are
 // told of this process, and what is printed of how it ends: the token, or why there is none.
 
-import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { isOwnHold } from '../../cli/own-hold.ts';
 import { conflictOf } from '../../config/sources.ts';
 import { dangerOf, heldTimings } from '../../lock/timings.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
-import { type HolderRecord, parseValue } from '../../lock/value.ts';
+import type { HolderRecord } from '../../lock/value.ts';
 import type { IsHeldAround, NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
-import { exitCode } from '../../text/errors.ts';
-import { jsonLine, quoted } from '../../text/foreign-text.ts';
+import { jsonLine } from '../../text/foreign-text.ts';
 import { heldAroundOf } from '../../text/held-locks.ts';
-import {
-  busyAdvice,
-  busyLine,
-  failuresLine,
-  heldAroundLine,
-  holderLine,
-  longerWait,
-  noQuorumLine,
-  supersededLine,
-  tooSlowLine,
-} from '../../text/lines.ts';
+import { outcomeOfKind, outcomeTable } from '../../text/outcomes.ts';
+import { busyAdvice, longerWait, refusalLine } from '../../text/refusals.ts';
 import { renderDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
-import type { CtlSettings } from '../settings.ts';
 import type { AcquireOnceParts, Wanted } from './acquire-once.ts';
 
 /** `label`: what the holder record shows without --label. */
@@ -103,56 +91,24 @@ export function handleText(
   });
 }
 
+/** Reports why the lock was not acquired, and returns the exit code. */
 export function failed(
   name: string,
-  acquisition: NotAcquired,
+  refusal: NotAcquired,
   { settings, tell }: Pick<Call, 'settings' | 'tell'>,
 ): number {
-  switch (acquisition.kind) {
-    case 'busy':
-      tell(busyLine(quoted(name), blockerOf(acquisition), adviceOn(acquisition, settings)));
-      return settings.conflictExitCode;
-    case 'nested':
-      tell(
-        heldAroundLine(
-          quoted(name),
-          parseValue(acquisition.holder).record?.forPid,
-          'choose another name',
-        ),
-      );
-      return settings.conflictExitCode;
-    case 'superseded': // No step asks for that, but masters may say so.
-      tell(supersededLine(quoted(name), acquisition.by));
-      return settings.conflictExitCode;
-    case 'aborted':
-      return settings.conflictExitCode;
-    case 'misconfigured':
-      tell(`masters: ${failuresLine(acquisition.failures)}`);
-      return exitCode.config;
-    case 'unreachable': {
-      const failures = failuresLine(acquisition.failures);
-      tell(noQuorumLine(quoted(name), failures, acquisition.gaveUpAfterMs, 'giveUpAfter'));
-      return exitCode.unreachable;
-    }
-    case 'too-slow':
-      tell(tooSlowLine(quoted(name), acquisition.elapsedMs, '--ttl'));
-      return exitCode.unreachable;
-    case 'enclosing-lost':
-      return assert.fail('a step has no enclosing run');
-  }
+  const line = refusalLine([name], refusal, {
+    ttl: '--ttl',
+    giveUpAfter: 'giveUpAfter',
+    onBusy: (holder) => busyAdvice(holder, null, longerWait(settings.waitMs)),
+    onNested: 'choose another name',
+  });
+  if (line !== null) tell(line);
+  const { status } = outcomeTable[outcomeOfKind[refusal.kind]];
+  return status === 'conflict' ? settings.conflictExitCode : status;
 }
 
 /** The lock that the command line names. */
 export function nameOf({ args }: Pick<Call, 'args'>): string {
   return args.operands[0] ?? '';
-}
-
-type Busy = Extract<NotAcquired, { kind: 'busy' }>;
-
-function blockerOf({ holder, freeInMs, holderCount }: Busy): string {
-  return holderLine(holder, freeInMs, holderCount);
-}
-
-function adviceOn({ holder }: Busy, { waitMs }: Pick<CtlSettings, 'waitMs'>): string {
-  return busyAdvice(holder, null, longerWait(waitMs));
 }

@@ -165,14 +165,8 @@ describe('what is printed without -v', () => {
 });
 
 describe('the end', () => {
-  const busy: StopReason = {
-    kind: 'not-acquired',
-    acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 },
-  };
-  const unreachable: StopReason = {
-    kind: 'not-acquired',
-    acquisition: { kind: 'unreachable', failures, gaveUpAfterMs: null },
-  };
+  const busy: StopReason = { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 };
+  const unreachable: StopReason = { kind: 'unreachable', failures, gaveUpAfterMs: null };
   const lost: StopReason = { kind: 'lost', reason: 'expired' };
   test.each<[string, StopReason, Verbosity, number]>([
     ['busy', busy, 'normal', 1],

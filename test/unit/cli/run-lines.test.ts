@@ -181,14 +181,13 @@ const lineOf = (
       unconfirmedMs: cause.kind === 'lost' ? 9_700 : null,
     },
   );
-const refused = (acquisition: NotAcquired): StopReason => ({ kind: 'not-acquired', acquisition });
 const died: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
 
 test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
   ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
   ['of a signal', { kind: 'child' }, died, false, null],
   ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],
-  ['aborted', refused({ kind: 'aborted' }), null, false, null],
+  ['aborted', { kind: 'aborted' }, null, false, null],
   [
     'lost, stopped',
     lost,
@@ -328,7 +327,7 @@ test.each<[string, NotAcquired, string]>([
   ],
   ['misconfigured', { kind: 'misconfigured', failures }, `masters: ${failuresLine(failures)}`],
 ])('the end without the lock: %s', (_title, acquisition, line) => {
-  expect(lineOf(refused(acquisition))).toBe(line);
+  expect(lineOf(acquisition)).toBe(line);
 });
 
 test('a command that cannot be started is named', () => {
@@ -352,7 +351,7 @@ test('a command that cannot be started is named', () => {
 
 test('busy on slots, where the run asked for none', () => {
   const busy = { kind: 'busy', holder: 'slots 2', holderCount: 1, freeInMs: 500 } as const;
-  expect(lineOf(refused(busy), null, false, null)).toBe(
+  expect(lineOf(busy, null, false, null)).toBe(
     'busy: "job": held on slots, 2 in all; lease ends in 500ms unless extended ' +
       '(with --slots 2, this one without: use one form of lock for all runs)',
   );

@@ -1,7 +1,6 @@
 // From how a run ended to what a shell sees: one row an ending.
 
 import { expect, test } from 'vitest';
-import type { NotAcquired } from '../../../src/lock/wait.ts';
 import { exitStatusOf, outcomeOf } from '../../../src/run/outcome.ts';
 import type { ChildExit, Signal, StopReason } from '../../../src/run/run-result.ts';
 
@@ -11,7 +10,6 @@ const statusOf = (cause: StopReason, childExit: ChildExit | null = null) =>
 const child = { kind: 'child' } as const;
 const zero = { kind: 'exited', code: 0 } as const;
 const callerGone = { kind: 'caller-gone' } as const;
-const refused = (acquisition: NotAcquired): StopReason => ({ kind: 'not-acquired', acquisition });
 const unreachable = { kind: 'unreachable', failures: [], gaveUpAfterMs: null } as const;
 const killed = (signal: Signal): ChildExit => ({ kind: 'signaled', signal });
 
@@ -45,16 +43,10 @@ test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
     79,
     null,
   ],
-  [
-    'busy',
-    refused({ kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 }),
-    null,
-    conflict,
-    null,
-  ],
-  ['no quorum', refused(unreachable), null, 69, null],
-  ['too slow', refused({ kind: 'too-slow', elapsedMs: 1 }), null, 69, null],
-  ['misconfigured', refused({ kind: 'misconfigured', failures: [] }), null, 78, null],
+  ['busy', { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 }, null, conflict, null],
+  ['no quorum', unreachable, null, 69, null],
+  ['too slow', { kind: 'too-slow', elapsedMs: 1 }, null, 69, null],
+  ['misconfigured', { kind: 'misconfigured', failures: [] }, null, 78, null],
   ['this machine cannot start it', child, { kind: 'cannot-start', why: 'x' }, 69, null],
   ['the caller is gone', { kind: 'caller-gone' }, null, conflict, null],
   ['the caller was gone at the start', { kind: 'caller-gone' }, callerGone, conflict, null],
@@ -72,7 +64,7 @@ test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
 test('an outage never looks like contention, whatever -E says', () => {
   for (const code of [0, 69, 75, 255]) {
     const result = {
-      cause: refused(unreachable),
+      cause: unreachable,
       childExit: null,
       isKilled: false,
       unkillable: [],

@@ -28,7 +28,7 @@ const sent = (signal: NodeJS.Signals, from: Partial<SignalEvent> = {}): SignalEv
 
 const events: readonly Event[] = [
   { kind: 'acquired' },
-  { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 } },
+  { kind: 'not-acquired', refusal: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 } },
   { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
   sent('SIGTERM'),
   sent('SIGINT', { isFromTerminal: true }),
