@@ -1,7 +1,6 @@
 // The end of a run as a line for people: `what: which: why (what to do)`. Pure.
 
-import type { Finished } from '../run/ports.ts';
-import type { ChildExit, Lost, RunLossReason, RunResult } from '../run/run-result.ts';
+import type { ChildExit, Lost, RunLossReason, RunRecord } from '../run/record.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { personLine, roughly, unkillableLine, waiterLine, whichOf } from '../text/lines.ts';
 import { lossLine } from '../text/outcomes.ts';
@@ -20,28 +19,27 @@ export interface Asked {
 }
 
 /** The line about an end that the exit code alone leaves unclear; null: the exit code is enough. */
-export function endingLine(asked: Asked, finished: Finished): string | null {
+export function endingLine(asked: Asked, record: RunRecord): string | null {
   const { names, command } = asked;
-  const { result, unconfirmedMs } = finished;
+  const { cause, childExit, unconfirmedMs } = record;
   const which = whichOf(names);
-  const { cause, childExit } = result;
   switch (cause.kind) {
     case 'lost': {
       const isLate = cause.reason === 'unreachable' || cause.reason === 'suspended';
       const hasSince = isLate && unconfirmedMs !== null;
       const since = hasSince ? `, last confirmed ${roughly(unconfirmedMs)} before` : '';
-      return `lost: ${which}: ${causeOfLoss(cause)}${since}; the command ${stopLine(result)}`;
+      return `lost: ${which}: ${causeOfLoss(cause)}${since}; the command ${stopLine(record)}`;
     }
     case 'replaced': {
       const why = `stopped for ${waiterLine(cause.by)}`;
-      return `replaced: ${which}: ${why}; the command ${stopLine(result)}`;
+      return `replaced: ${which}: ${why}; the command ${stopLine(record)}`;
     }
     case 'stopped': {
       const why = `asked by ${personLine(cause.by)}`;
-      return `stopped: ${which}: ${why}; the command ${stopLine(result)}`;
+      return `stopped: ${which}: ${why}; the command ${stopLine(record)}`;
     }
     case 'max-run': {
-      const why = `the command ran too long and ${stopWord(result)}${leftLine(result)}`;
+      const why = `the command ran too long and ${stopWord(record)}${leftLine(record)}`;
       return `max-run: ${which}: ${why} (raise --max-run)`;
     }
     case 'caller-gone':
@@ -116,7 +114,7 @@ export function reasonLine(reason: RunLossReason): string {
 /**
  * Whether the command itself was killed. SIGKILL may have ended only processes that it had started.
  */
-function stopWord({ childExit, isKilled, unkillable }: RunResult): string {
+function stopWord({ childExit, isKilled, unkillable }: RunRecord): string {
   if (unkillable.length > 0 && childExit?.kind === 'unknown-exit') return 'could not be killed';
   const hasDiedOfIt =
     childExit === null ||
@@ -126,18 +124,18 @@ function stopWord({ childExit, isKilled, unkillable }: RunResult): string {
 }
 
 /** "was stopped: exit code 3" */
-function stopLine(result: RunResult): string {
-  const { cause, childExit } = result;
+function stopLine(record: RunRecord): string {
+  const { cause, childExit } = record;
   if (childExit?.kind === 'never-started') return 'was not started';
   if (childExit?.kind === 'unknown-start') return unknownStart;
-  const word = cause.kind === 'lost' && cause.isAtRelease ? 'had ended by then' : stopWord(result);
-  const isAlive = childExit?.kind === 'unknown-exit' && result.unkillable.length > 0;
+  const word = cause.kind === 'lost' && cause.isAtRelease ? 'had ended by then' : stopWord(record);
+  const isAlive = childExit?.kind === 'unknown-exit' && record.unkillable.length > 0;
   const exit = childExit && !isAlive ? `: ${exitLine(childExit)}` : '';
-  return `${word}${exit}${leftLine(result)}`;
+  return `${word}${exit}${leftLine(record)}`;
 }
 
 /** What could not be killed, behind what became of the command. */
-function leftLine({ childExit, unkillable }: RunResult): string {
+function leftLine({ childExit, unkillable }: RunRecord): string {
   if (unkillable.length === 0) return '';
   const processes = unkillableLine(unkillable);
   return childExit?.kind === 'unknown-exit' ? `: ${processes}` : `; cannot kill ${processes}`;

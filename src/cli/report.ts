@@ -1,30 +1,13 @@
 // The JSON object of --report, for programs to which the exit code does not say enough. It is
 // written once, at the end, also when the command never ran.
 
-import { factsOf, outcomeOfFailure, type RunFacts } from '../run/outcome.ts';
-import type { Finished } from '../run/ports.ts';
+import { factsOf } from '../run/outcome.ts';
+import { notStarted, type RunRecord } from '../run/record.ts';
+import { exitCode } from '../text/errors.ts';
 import { jsonLine } from '../text/foreign-text.ts';
 import { writeFile } from './output-file.ts';
 
-export interface RunReport extends RunFacts {
-  /** The first of the names. */
-  readonly name: string;
-  readonly names: readonly string[];
-  /** The position in the wait queue on arrival, from 1; null: the run never waited in it. */
-  readonly position: number | null;
-  readonly extensions: number;
-  /** The fencing number that the command was given; null: none. */
-  readonly fence: number | null;
-  /** The slot that the command was given, from 1; null: none. */
-  readonly slot: number | null;
-  /** What --note says, the page of the CI job, and the trace in $TRACEPARENT; null: none. */
-  readonly note: string | null;
-  readonly url: string | null;
-  readonly traceId: string | null;
-  readonly masters: MastersSeen;
-}
-
-/** Each master stands in one of them. */
+/** Each master is in one of them. */
 export interface MastersSeen {
   /** It has answered, and nothing is wrong with it at the end. */
   readonly ok: readonly string[];
@@ -33,50 +16,47 @@ export interface MastersSeen {
   readonly silent: readonly string[];
 }
 
-/** The report of a run; `seen` holds the facts that were gathered while it went on. */
+/** What the caller and the masters add to the record. */
+export interface Surroundings {
+  readonly masters: MastersSeen;
+  /** What --note says, the page of the CI job, and the trace in $TRACEPARENT; null: none. */
+  readonly note: string | null;
+  readonly url: string | null;
+  readonly traceId: string | null;
+}
+
 export function reportOf(
   names: readonly string[],
-  finished: Finished,
-  seen: Pick<RunReport, 'position' | 'slot' | 'masters' | 'note' | 'url' | 'traceId'>,
+  record: RunRecord,
+  surroundings: Surroundings,
   conflictExitCode: number,
-): RunReport {
+) {
+  const { position, extensionCount: extensions, fence, slot } = record;
+  const facts = factsOf(record, conflictExitCode);
   return {
     name: names[0] ?? '',
     names,
-    ...factsOf(finished, conflictExitCode),
-    extensions: finished.extensionCount,
-    fence: finished.fence,
-    ...seen,
+    ...facts,
+    extensions,
+    fence,
+    position,
+    slot,
+    ...surroundings,
   };
 }
 
-/** The report of a run that ended with an error instead of a result. */
+/** The report of a run that ended with an error, and this exit status. */
 export function failureReportOf(
   names: readonly string[],
-  seen: Pick<RunReport, 'masters' | 'note' | 'url' | 'traceId'>,
+  surroundings: Surroundings,
   status: number,
-): RunReport {
-  return {
-    name: names[0] ?? '',
-    names,
-    outcome: outcomeOfFailure(status),
-    waitMs: 0,
-    position: null,
-    runMs: null,
-    exitCode: null,
-    signal: null,
-    status,
-    lossReason: null,
-    stoppedBy: null,
-    unkillable: [],
-    extensions: 0,
-    fence: null,
-    slot: null,
-    ...seen,
-  };
+) {
+  const record = { ...notStarted, cause: { kind: 'aborted' } } as const;
+  const outcome = status === exitCode.bug ? 'bug' : 'not-started';
+  return { ...reportOf(names, record, surroundings, status), outcome, status };
 }
 
 /** Writes the report. Returns one line that says why it could not be written, or null. */
-export function writeReport(file: string, report: RunReport): string | null {
+export function writeReport(file: string, report: object): string | null {
   return writeFile('--report', file, jsonLine(report));
 }

@@ -2,7 +2,7 @@
 // run that succeeds without waiting prints nothing, so that cron sends no mail. A wait is told by
 // its notice: wait-notice.ts.
 
-import type { Finished, RunEvent } from '../run/ports.ts';
+import type { RunEvent, RunRecord } from '../run/record.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
 import { type Asked, endingLine } from './ending-line.ts';
 import { type Level, level } from './journal.ts';
@@ -75,14 +75,13 @@ export class Reporter {
     this.#say('error', 'error', line);
   }
 
-  finished(finished: Finished): void {
+  finished(record: RunRecord): void {
     this.#notice.end();
-    const { cause } = finished.result;
-    const isBusy = cause.kind === 'busy';
-    const line = endingLine(this.#settings, finished);
+    const isBusy = record.cause.kind === 'busy';
+    const line = endingLine(this.#settings, record);
     if (line === null || (isBusy && this.#settings.verbosity === 'quiet')) return;
     // A run that was refused is no error: its exit code says so.
-    this.#say(isBusy ? 'warning' : 'error', 'finished', line, finished);
+    this.#say(isBusy ? 'warning' : 'error', 'finished', line, record);
   }
 
   #waiting(event: WaitEvent): void {

@@ -2,8 +2,7 @@
 // warnings. Pure. The reporter decides which lines are printed, and when.
 
 import { differenceLine } from '../redis/master-lists.ts';
-import type { RunEvent } from '../run/ports.ts';
-import type { StopReason } from '../run/run-result.ts';
+import type { Cause, RunEvent } from '../run/record.ts';
 import {
   failureLine,
   failuresLine,
@@ -191,7 +190,7 @@ function releaseText(which: string, event: ReleaseEvent): string {
 const needed = 'the lock needs only a quorum of the masters';
 const unidentified = 'refuses INFO or ROLE: a replica or a restart could not be seen';
 
-function causeLine(cause: StopReason): string {
+function causeLine(cause: Cause): string {
   switch (cause.kind) {
     case 'lost':
       return `lost (${causeOfLoss(cause)})`;

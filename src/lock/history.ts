@@ -1,7 +1,7 @@
-// The lines in the history of a lock, each one line of JSON of a few hundred bytes: what a run
-// did, which the masters receive with the release, and what a person has done to the lock. *Note:*
-// a line holds durations and no time of day. The master that keeps it adds its own, so that the
-// runs of hosts whose clocks differ stand in the right order.
+// The entries in the history of a lock, each one line of JSON of a few hundred bytes: what a run
+// did, which the masters receive with the release, and what an operator did to the lock. *Note:* an
+// entry has durations and no time of day. The master that keeps it adds its own, so that the runs
+// of hosts whose clocks differ are in the right order.
 
 import { boundedPerson, isPerson, mostIdChars, type Person } from './people.ts';
 import { bounded, cut, type HolderRecord, isHolderRecord, parseValue, reasonOf } from './value.ts';
@@ -21,9 +21,24 @@ export interface Unkillable {
   readonly user: string | null;
 }
 
-/** How a run ended: the same facts in its entry, in --report and in the environment of hooks. */
-export interface RunEnd {
+/** One run in the history. What is null, or an empty list, is left out of the line. */
+export interface RunEntry {
+  /** Of the last attempt; the same on all masters, and in an entry that was written twice. */
+  readonly token: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly user: string;
+  readonly label: string;
+  /** What --note says; null: nothing. */
+  readonly note: string | null;
+  /** The page of its CI job; null: none. */
+  readonly url: string | null;
+  /** A word of text/outcomes.ts, unless another version or program wrote it. */
   readonly outcome: string;
+  /** From the first attempt until the lock was acquired or the wait ended. */
+  readonly waitMs: number;
+  /** From the acquisition to the release; null: the command was never started. */
+  readonly heldMs: number | null;
   /** The command's own, null unless it exited by itself. */
   readonly exitCode: number | null;
   /** The signal that the command died of; null: none. */
@@ -34,76 +49,54 @@ export interface RunEnd {
   readonly lossReason: string | null;
   /** The operator who asked the holder to stop, or broke its lock; null: none is known. */
   readonly stoppedBy: Person | null;
-  /** What still ran when the run ended. */
+  /** What could not be killed, and may still have run when the lock had expired. */
   readonly unkillable: readonly Unkillable[];
-}
-
-/** Left out of an entry where there is nothing to report. */
-type Rare = 'lossReason' | 'stoppedBy' | 'unkillable';
-
-export interface RunLine
-  extends Omit<HolderRecord, 'since'>,
-    Omit<RunEnd, Rare>,
-    Partial<Pick<RunEnd, Rare>> {
-  /** Of the last attempt; the same on all masters, and in a line that was written twice. */
-  readonly token: string;
-  /** From the first attempt until the lock was acquired or the wait ended. */
-  readonly waitMs: number;
-  /** From the acquisition to the release; null: the command was never started. */
-  readonly heldMs: number | null;
   readonly fence: number | null;
   /** The holder of the lock when the run was last refused; null: it never was. */
   readonly blocker: Blocker | null;
 }
 
-/** The longest token that is kept, and the longest part of another program's value. */
-const mostChars = { token: 200, foreign: 40 };
-/** How many processes an entry names at most. */
-const maxUnkillable = 10;
-/** A hundred years. */
-const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
-
-export function renderRun(run: RunLine): string {
-  return JSON.stringify({ v: 1, ...withinBounds(run) });
-}
+/** An entry that is about to be written: the rest is null where it is left out. */
+export type NewRun = Pick<
+  RunEntry,
+  'token' | 'host' | 'pid' | 'user' | 'label' | 'outcome' | 'waitMs' | 'status'
+> &
+  Partial<RunEntry>;
 
 /** The outcome of a run that has begun, and of whose end no master knows. */
 export const vanished = 'vanished';
 
-/** What stands on the masters for as long as they have no line of the run. */
-export function renderStart(
-  token: string,
-  holder: Omit<HolderRecord, 'since'>,
-  waitMs: number,
-): string {
-  return renderRun({
-    token,
-    ...holder,
-    outcome: vanished,
-    waitMs,
-    heldMs: null,
-    exitCode: null,
-    signal: null,
-    status: 0,
-    fence: null,
-    blocker: null,
+/** The maximum length of a token, and of what is kept of another program's value. */
+const maxChars = { token: 200, foreign: 40 };
+/** How many processes an entry names at most. */
+const maxUnkillable = 10;
+/** A hundred years. */
+const maxDurationMs = 100 * 365 * 24 * 60 * 60 * 1000;
+
+export function renderRun(run: NewRun): string {
+  const facts = Object.entries(bounds).flatMap(([field, read]) => {
+    const value = read(run[field as keyof RunEntry], run);
+    return value === null || (Array.isArray(value) && value.length === 0) ? [] : [[field, value]];
   });
+  return JSON.stringify({ v: 1, ...Object.fromEntries(facts) });
 }
 
 /**
- * null for what is no line of a run. Every client with access to the masters can write to the
- * history, so what is read is bounded.
+ * null for what is no run. Every client with access to the masters can write to the history, so
+ * what is read is bounded.
  */
-export function parseRun(line: string): RunLine | null {
+export function parseRun(line: string): RunEntry | null {
   try {
-    const run: unknown = JSON.parse(line);
-    return isRunLine(run) ? withinBounds(run) : null;
+    const run = JSON.parse(line);
+    if (run?.v !== 1) return null;
+    const facts = Object.entries(bounds).map(([field, read]) => [field, read(run[field], run)]);
+    return facts.some(([, value]) => value === undefined) ? null : Object.fromEntries(facts);
   } catch {
     return null;
   }
 }
 
-/** Whether a line tells of a command that ended by itself with exit code 0. */
+/** Whether a line is of a command that ended by itself with exit code 0. */
 export function isSuccess(line: string): boolean {
   const run = parseRun(line);
   return run?.outcome === 'ran' && run.exitCode === 0;
@@ -113,89 +106,62 @@ export function isSuccess(line: string): boolean {
 export function blockerOf(value: string): Blocker | null {
   if (value === '') return null;
   const { token, record } = parseValue(value);
-  return { token: token.slice(0, record === null ? mostChars.foreign : mostChars.token), record };
+  return { token: token.slice(0, record === null ? maxChars.foreign : maxChars.token), record };
 }
 
-/** The known fields, none too long, and no duration that no run can have. */
-function withinBounds(run: RunLine): RunLine {
-  const {
-    token,
-    host,
-    pid,
-    user,
-    label,
-    outcome,
-    waitMs,
-    heldMs,
-    exitCode,
-    signal,
-    status,
-    fence,
-    blocker,
-    stoppedBy,
-    lossReason,
-    unkillable = [],
-  } = run;
-  return {
-    token: token.slice(0, mostChars.token),
-    host: cut(host),
-    pid,
-    user: cut(user),
-    label: cut(label),
-    ...reasonOf(run),
-    outcome: cut(outcome),
-    waitMs: duration(waitMs),
-    heldMs: heldMs === null ? null : duration(heldMs),
-    exitCode,
-    signal: signal && cut(signal),
-    status,
-    fence,
-    blocker: blocker && {
-      token: blocker.token.slice(0, mostChars.token),
-      record: blocker.record && bounded(blocker.record),
-    },
-    ...(stoppedBy ? { stoppedBy: boundedPerson(stoppedBy) } : {}),
-    ...(lossReason ? { lossReason: cut(lossReason) } : {}),
-    ...(unkillable.length > 0
-      ? { unkillable: unkillable.slice(0, maxUnkillable).map(boundedProcess) }
-      : {}),
-  };
+/** Reads a field within its bounds; undefined: it is not valid. */
+type Read<Value> = (value: unknown, run: object) => Value | undefined;
+
+const word: Read<string> = (value) => (typeof value === 'string' ? cut(value) : undefined);
+const number: Read<number> = (value) => (Number.isFinite(value) ? Number(value) : undefined);
+const duration: Read<number> = (value) =>
+  Number.isFinite(value) ? Math.min(Math.max(Number(value), 0), maxDurationMs) : undefined;
+const token: Read<string> = (value) =>
+  typeof value === 'string' ? value.slice(0, maxChars.token) : undefined;
+
+function orNull<Value>(read: Read<Value>): Read<Value | null> {
+  return (value, run) => (value === null || value === undefined ? null : read(value, run));
 }
 
-function boundedProcess({ pid, user }: Unkillable): Unkillable {
-  return { pid, user: user === null ? null : cut(user) };
+/** In the order in which they are written; the scripts expect the token first. */
+const bounds: { readonly [Field in keyof RunEntry]: Read<RunEntry[Field]> } = {
+  token,
+  host: word,
+  pid: number,
+  user: word,
+  label: word,
+  note: (_, run) => reasonOf(run).note ?? null,
+  url: (_, run) => reasonOf(run).url ?? null,
+  outcome: word,
+  waitMs: duration,
+  heldMs: orNull(duration),
+  exitCode: orNull(number),
+  signal: orNull(word),
+  status: number,
+  lossReason: orNull(word),
+  stoppedBy: orNull((by) => (isPerson(by) ? boundedPerson(by) : undefined)),
+  unkillable: readUnkillable,
+  fence: orNull(number),
+  blocker: orNull(readBlocker),
+};
+
+function readUnkillable(list: unknown = []): readonly Unkillable[] | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const isProcess = (one: unknown) =>
+    isObject(one) &&
+    Number.isSafeInteger(one.pid) &&
+    (one.user === null || typeof one.user === 'string');
+  if (!list.every(isProcess)) return undefined;
+  return list
+    .slice(0, maxUnkillable)
+    .map(({ pid, user }: Unkillable) => ({ pid, user: user && cut(user) }));
 }
 
-function duration(ms: number): number {
-  return Math.min(Math.max(ms, 0), longestMs);
-}
-
-function isRunLine(run: unknown): run is RunLine {
-  if (!isObject(run) || run.v !== 1) return false;
-  const { heldMs, exitCode, signal, fence, blocker } = run;
-  return (
-    ['token', 'host', 'user', 'label', 'outcome'].every(
-      (field) => typeof run[field] === 'string',
-    ) &&
-    ['pid', 'waitMs', 'status'].every((field) => Number.isFinite(run[field])) &&
-    [heldMs, exitCode, fence].every((number) => number === null || Number.isFinite(number)) &&
-    (signal === null || typeof signal === 'string') &&
-    (blocker === null || isBlocker(blocker)) &&
-    (run.stoppedBy === undefined || isPerson(run.stoppedBy)) &&
-    (run.lossReason === undefined || typeof run.lossReason === 'string') &&
-    (run.unkillable === undefined ||
-      (Array.isArray(run.unkillable) && run.unkillable.every(isUnkillable)))
-  );
-}
-
-function isUnkillable(one: unknown): one is Unkillable {
-  if (!isObject(one) || !Number.isSafeInteger(one.pid)) return false;
-  return one.user === null || typeof one.user === 'string';
-}
-
-function isBlocker(blocker: unknown): blocker is Blocker {
-  if (!isObject(blocker) || typeof blocker.token !== 'string') return false;
-  return blocker.record === null || isHolderRecord(blocker.record);
+function readBlocker(blocker: unknown): Blocker | undefined {
+  if (!isObject(blocker) || typeof blocker.token !== 'string') return undefined;
+  const { record } = blocker;
+  if (record !== null && !isHolderRecord(record)) return undefined;
+  return { token: blocker.token.slice(0, maxChars.token), record: record && bounded(record) };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -207,7 +173,7 @@ export type ActKind = (typeof actKinds)[number];
 
 export interface Act {
   readonly kind: ActKind;
-  /** Unique; the same on all masters, and in a line that was written twice. */
+  /** Unique; the same on all masters, and in an entry that was written twice. */
   readonly id: string;
   readonly by: Person;
   /** The token of the holder or of the freeze that it was done to. */
@@ -220,7 +186,7 @@ export function renderAct({ kind, id, by, token }: Act): string {
     act: kind,
     id: id.slice(0, mostIdChars),
     by: boundedPerson(by),
-    token: token.slice(0, mostChars.token),
+    token: token.slice(0, maxChars.token),
   });
 }
 
@@ -235,7 +201,7 @@ export function parseAct(line: string): Act | null {
       kind,
       id: id.slice(0, mostIdChars),
       by: boundedPerson(by),
-      token: token.slice(0, mostChars.token),
+      token: token.slice(0, maxChars.token),
     };
   } catch {
     return null;

@@ -24,7 +24,9 @@ import { LockObserver } from '../redis/observer.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { type RunWait, type RunWaitParts, waitForRun } from '../run/acquisition.ts';
 import { HistoryLines } from '../run/history-lines.ts';
-import type { ReportRun, RunEvent, RunParts } from '../run/ports.ts';
+import { entryOf } from '../run/outcome.ts';
+import type { RunParts } from '../run/ports.ts';
+import type { ReportRun, RunEvent, Seen } from '../run/record.ts';
 import { userName } from '../system/caller.ts';
 import { createSystemClock, maxTimerMs, systemSources } from '../system/clock.ts';
 
@@ -66,16 +68,17 @@ export interface JobLock {
   readonly close: () => Promise<void>;
 }
 
-/** `tell`: what is told of the job. */
+/** `tell` receives all events; `seen`: what they have shown so far. */
 export function lockOf(
   settings: Settings,
   addresses: readonly MasterAddress[],
   tell: ReportRun,
+  seen: () => Seen,
 ): JobLock {
   const noteJump = (ms: number) => tell({ kind: 'clock-jumped', ms });
   const clock = createSystemClock(noteJump, systemSources, maxTimerMs.guarded);
   return settings.enclosing === null
-    ? ownLockOf(settings, addresses, clock, tell)
+    ? ownLockOf(settings, addresses, clock, tell, seen)
     : enclosingLockOf(settings, settings.enclosing, addresses, clock, tell);
 }
 
@@ -84,15 +87,16 @@ function ownLockOf(
   addresses: readonly MasterAddress[],
   clock: Clock,
   tell: ReportRun,
+  seen: () => Seen,
 ): JobLock {
+  const { conflictExitCode, hasHistory } = settings;
   const self = holderRecordOf(settings);
   const registry = new ServerRegistry();
   const watch = new MastersWatch(settings, self.host, addresses.length, clock);
   const compared = { ...settings, ownList: watch.ownList };
   const masters = addresses.map((one) => new RedisMaster(one, compared, registry, clock));
-  const historyLines = new HistoryLines(self, settings.conflictExitCode, clock);
+  const historyLines = new HistoryLines(self, conflictExitCode, clock, seen);
   const report: ReportRun = (event) => {
-    historyLines.see(event);
     tell(event);
     watch.see(event, tell);
     if (event.kind === 'acquired') odditiesOf(masters).forEach(tell);
@@ -119,7 +123,8 @@ function ownLockOf(
     servers: masters,
     toIdentify: watch.serversOf(masters),
     listen: (...asked) => new HolderChannel(masters, ...asked),
-    lineOf: (...facts) => (settings.hasHistory ? historyLines.ofRun(...facts) : null),
+    lineOf: ({ token }, record) =>
+      hasHistory ? entryOf(token, self, record, conflictExitCode) : null,
     close: async () => {
       await Promise.all(masters.map((master) => master.close()));
     },

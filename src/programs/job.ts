@@ -13,8 +13,9 @@ import type { GuardedCommand } from '../run/guard-client.ts';
 import { checkIsolation, guardFile } from '../run/guard-program.ts';
 import type { GuardPlan } from '../run/guard-start.ts';
 import type { ExitStatus } from '../run/outcome.ts';
-import { type RunEvent, timeLeftOf } from '../run/ports.ts';
-import { checkProcessTable, endedBefore, whyCannotStart } from '../run/preconditions.ts';
+import { timeLeftOf } from '../run/ports.ts';
+import { checkProcessTable, whyCannotStart } from '../run/preconditions.ts';
+import { notStarted, type RunEvent } from '../run/record.ts';
 import { Run } from '../run/run.ts';
 import { hasTerminal, subscribe } from '../run/terminal.ts';
 import { cpuQuota } from '../system/cpu-quota.ts';
@@ -48,25 +49,26 @@ async function endOf(settings: Settings, guard: string, telling: JobTelling): Pr
   if (settings.isIsolated) checkIsolation(guard);
   const cannotStart = whyCannotStart(settings.command[0] ?? '', process.env.PATH);
   if (cannotStart === null) return play(settings, guard, await mastersOf(settings), telling);
-  return { finished: endedBefore(cannotStart), slot: null, servers: settings.masters };
+  const record = { ...notStarted, cause: { kind: 'child' }, childExit: cannotStart } as const;
+  return { record, servers: settings.masters };
 }
 
 async function play(
   settings: Settings,
   guard: string,
   { addresses, whyMastersReplaced }: JobMasters,
-  { event: tell, hooks }: JobTelling,
+  { event: tell, seen, hooks }: JobTelling,
 ): Promise<JobEnd> {
   // Apart from what redlockctl loads: loading execa hides the caller's streams from all others.
   const client = await import('../run/guard-client.ts');
-  let slot: number | null = null;
   let guarded = null as GuardedCommand | null;
   let stopWatching: (() => void) | null = null;
-  const lock = lockOf(settings, addresses, (event: RunEvent) => {
+  const watchingTell = (event: RunEvent) => {
     if (event.kind === 'waiting')
       stopWatching ??= watchCaller(guard, () => run.post({ kind: 'caller-gone' }));
     tell(event);
-  });
+  };
+  const lock = lockOf(settings, addresses, watchingTell, seen);
   const { clock, report, servers } = lock;
   const isForeground = settings.foreground ?? hasTerminal();
   const environmentOf = (lease: Lease) =>
@@ -84,13 +86,13 @@ async function play(
     redlock: lock.held,
     listen: lock.listen,
     lineOf: lock.lineOf,
+    seen,
     acquire: async (aborted) => {
       const acquisition = await acquireForRun(settings, acquiring, aborted);
       if (acquisition.kind === 'acquired') hooks.acquired(environmentOf(acquisition.lease));
       return acquisition;
     },
     startChild: (lease) => {
-      slot = slotOf(lease.claim, settings.slotCount);
       const start = { file: guard, environment: environmentOf(lease), isForeground };
       const plan = planOf(settings, { ...start, needsCaller: stopWatching !== null });
       guarded = new client.GuardedCommand(plan, timeLeftOf(lease, settings, clock), {
@@ -103,17 +105,17 @@ async function play(
       return guarded;
     },
     areMastersReplaced: () => whyMastersReplaced() !== null,
-    onLost: (lease, finished) => hooks.lost(environmentOf(lease), finished),
+    onLost: (lease, record) => hooks.lost(environmentOf(lease), record),
     userOf: processUserOf,
     suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
   });
   const leaveProcess = connect(run, isForeground);
   try {
-    const finished = await run.start();
+    const record = await run.start();
     await hooks.ended();
     // An enclosing run would take guards that are about to end for leftovers.
-    if (finished.result.unkillable.length === 0) await guarded?.gone;
-    return { finished, slot, servers };
+    if (record.unkillable.length === 0) await guarded?.gone;
+    return { record, servers };
   } finally {
     (stopWatching as (() => void) | null)?.();
     await lock.close();

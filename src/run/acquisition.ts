@@ -14,9 +14,8 @@ import {
 } from '../lock/wait.ts';
 import { heldAroundOf } from '../text/held-locks.ts';
 import type { HistoryLines } from './history-lines.ts';
-import type { ReportRun } from './ports.ts';
 import { RunError } from './preconditions.ts';
-import type { StopReason } from './run-result.ts';
+import type { Cause, ReportRun } from './record.ts';
 
 export interface AcquisitionSettings {
   /** How long before the end of validity the command has to begin to stop. */
@@ -105,8 +104,8 @@ export function waitForRun(
         ? { ...claim, start, skip: historyLines.skipOf(runId) }
         : { ...claim, start };
     },
-    lineOf: (claim: Claim, acquisition: NotAcquired) =>
-      historyLines.ofWait(claim, acquisition, aborted.reason as StopReason | undefined),
+    lineOf: (claim: Claim, refusal: NotAcquired) =>
+      historyLines.ofWait(claim, (aborted.reason as Cause | undefined) ?? refusal),
   };
   const waitParts = hasHistory ? withLines : { ...parts, lineOf: () => null };
   const isHeldAround = heldAroundOf(environment, names, isOwnHold);

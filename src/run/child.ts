@@ -1,7 +1,7 @@
 // The command with everything that it has started, as a run sees it. guard-client.ts implements
 // the interface; the simulator has its own.
 
-import type { ChildExit, Signal } from './run-result.ts';
+import type { ChildExit, Signal } from './record.ts';
 
 /** Both in ms from the call. */
 export type TimeLeft = () => readonly [stopInMs: number, killInMs: number];

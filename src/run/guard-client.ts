@@ -9,7 +9,7 @@ import { getSystemErrorName } from 'node:util';
 import { clocksNow, instantAfter, msSince } from '../system/instants.ts';
 import type { Child, Ended, TimeLeft } from './child.ts';
 import { type GuardPlan, startGuard } from './guard-start.ts';
-import type { ChildExit, Signal } from './run-result.ts';
+import type { ChildExit, Signal } from './record.ts';
 
 export interface GuardListener {
   /**

@@ -7,7 +7,7 @@ import { accessSync, constants } from 'node:fs';
 import os from 'node:os';
 import type { CpuQuota } from '../system/cpu-quota.ts';
 import { execa } from './execa.ts';
-import type { Signal } from './run-result.ts';
+import type { Signal } from './record.ts';
 
 export interface GuardPlan {
   /** Its executable. */

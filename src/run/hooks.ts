@@ -10,8 +10,8 @@ import { oneLine } from '../text/foreign-text.ts';
 import { holderText, personLine } from '../text/lines.ts';
 import { waitingEnvironment } from './environment.ts';
 import { folder, runOnLost } from './on-lost.ts';
-import { factsOf, type RunFacts } from './outcome.ts';
-import type { Finished, RunEvent } from './ports.ts';
+import { factsOf } from './outcome.ts';
+import { blockerIn, type RunEvent, type RunRecord } from './record.ts';
 
 export type Moment = 'waiting' | 'acquired' | 'busy' | 'lost' | 'released';
 
@@ -34,7 +34,6 @@ export interface HookSettings {
 export class Hooks {
   readonly #settings: HookSettings;
   readonly #self: string;
-  #holder = '';
   #waitMs = 0;
   /** That of the command, once the lock is acquired; null: it is not. */
   #held: NodeJS.ProcessEnv | null = null;
@@ -50,8 +49,9 @@ export class Hooks {
   see(event: RunEvent): void {
     if (event.kind === 'acquired') this.#waitMs = event.waitMs;
     if (event.kind !== 'waiting') return;
-    this.#holder = event.holder;
-    this.#notify('waiting', this.#blocker(), this.#waiting(), { waitMs: event.waitedMs });
+    this.#notify('waiting', blockerText(event.holder), this.#waiting(), {
+      waitMs: event.waitedMs,
+    });
   }
 
   /** `environment`: that of the command. */
@@ -60,10 +60,9 @@ export class Hooks {
     this.#notify('acquired', this.#self, environment, { waitMs: this.#waitMs });
   }
 
-  /** `finished`: what is known when the lock is lost. */
-  lost(environment: NodeJS.ProcessEnv, finished: Finished): void {
+  lost(environment: NodeJS.ProcessEnv, record: RunRecord): void {
     const { onLost, conflictExitCode } = this.#settings;
-    const facts = factsOf(finished, conflictExitCode);
+    const facts = factsOf(record, conflictExitCode);
     this.#notify('lost', this.#self, environment, facts);
     if (onLost === null) return;
     const variables = hookVariables('lost', this.#self, facts);
@@ -72,18 +71,16 @@ export class Hooks {
   }
 
   /** The run is over: it was refused, or the lock is released or left to expire. */
-  finished(finished: Finished): void {
-    const facts = factsOf(finished, this.#settings.conflictExitCode);
+  finished(record: RunRecord): void {
+    const facts = factsOf(record, this.#settings.conflictExitCode);
     if (this.#held !== null) {
       // The lock is free: a hook may start a run of the same name, and is not nested in this one.
       const { REDLOCK_HELD, REDLOCK_HELD_LEASES } = process.env;
       const environment = { ...this.#held, REDLOCK_HELD, REDLOCK_HELD_LEASES };
       return this.#notify('released', this.#self, environment, facts);
     }
-    const { cause } = finished.result;
-    if (cause.kind === 'busy') this.#holder = cause.holder;
-    const isRefused = ['busy', 'superseded', 'nested'].includes(cause.kind);
-    if (isRefused) this.#notify('busy', this.#blocker(), this.#waiting(), facts);
+    const isRefused = ['busy', 'superseded', 'nested'].includes(record.cause.kind);
+    if (isRefused) this.#notify('busy', blockerText(blockerIn(record)), this.#waiting(), facts);
   }
 
   /** Resolves when --on-lost has ended. Rejects if it could not be started. */
@@ -95,17 +92,12 @@ export class Hooks {
     return waitingEnvironment(process.env, this.#settings.names, this.#settings.ttlMs);
   }
 
-  /** Empty where other waiters come first. */
-  #blocker(): string {
-    return this.#holder === '' ? '' : holderText(this.#holder);
-  }
-
   /** Starts the command of --notify, once for each moment, and forgets it. */
   #notify(
     moment: Moment,
     holder: string,
     environment: NodeJS.ProcessEnv,
-    facts: Partial<RunFacts>,
+    facts: Partial<ReturnType<typeof factsOf>>,
   ): void {
     const { notify, verbosity } = this.#settings;
     if (notify === null || this.#notified.has(moment)) return;
@@ -126,6 +118,11 @@ export class Hooks {
   }
 }
 
+/** Empty where other waiters come first. */
+function blockerText(value: string | null): string {
+  return value ? holderText(value) : '';
+}
+
 /**
  * The facts of a run as variables. Empty, and not left out, where a fact is not known yet: those of
  * an enclosing run would pass for it.
@@ -133,7 +130,7 @@ export class Hooks {
 export function hookVariables(
   moment: Moment,
   holder: string,
-  facts: Partial<RunFacts>,
+  facts: Partial<ReturnType<typeof factsOf>>,
 ): NodeJS.ProcessEnv {
   const { outcome, status, signal, waitMs, runMs, lossReason, stoppedBy } = facts;
   const text = (fact: string | number | null | undefined) => String(fact ?? '');

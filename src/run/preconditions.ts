@@ -7,8 +7,7 @@ import { devNull } from 'node:os';
 import path from 'node:path';
 import { whyNoTable } from '../system/process-table.ts';
 import { quoted } from '../text/foreign-text.ts';
-import type { Finished } from './ports.ts';
-import type { ChildExit } from './run-result.ts';
+import type { ChildExit } from './record.ts';
 
 /**
  * What keeps a command from being started and is neither the user's mistake nor a bug: this machine
@@ -107,17 +106,6 @@ function interpreterOf(file: string): string | null {
   }
   const [, interpreter = '\ufffd'] = /^#![ \t]*([^ \t\n\0]+)[ \t\n\0]/.exec(String(head)) ?? [];
   return interpreter.includes('\ufffd') ? null : interpreter;
-}
-
-/** The result of a run that ended before it asked for its lock, because of its command. */
-export function endedBefore(exit: ChildExit): Finished {
-  const result = {
-    cause: { kind: 'child' },
-    childExit: exit,
-    isKilled: false,
-    unkillable: [],
-  } as const;
-  return { result, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unconfirmedMs: null };
 }
 
 /** The connection for commands and the one for subscriptions. */

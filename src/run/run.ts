@@ -6,22 +6,16 @@ import assert from 'node:assert/strict';
 import { LeaseKeeper, standsForMs } from '../lock/lease-keeper.ts';
 import { lossAtRelease } from '../lock/quorum.ts';
 import type { Lease } from '../lock/types.ts';
+import { slotOf } from '../lock/value.ts';
 import type { Child, Ended } from './child.ts';
-import {
-  type Finished,
-  isLoss,
-  type RunEvent,
-  type RunParts,
-  type RunSettings,
-  timeLeftOf,
-} from './ports.ts';
-import type { Signal } from './run-result.ts';
+import { type RunParts, type RunSettings, timeLeftOf } from './ports.ts';
+import { hasRun, isLoss, type RunEvent, type RunRecord, type Signal } from './record.ts';
 import {
   type Action,
   type Event,
+  endingOf,
   initialState,
   isKept,
-  resultOf,
   transition,
 } from './supervisor.ts';
 
@@ -52,7 +46,7 @@ export class Run {
   #startedAt = 0;
   #exitedAt: number | null = null;
   #unconfirmedMs: number | null = null;
-  #finish: (finished: Finished) => void = () => {};
+  #finish: (record: RunRecord) => void = () => {};
   #fail: (bug: unknown) => void = () => {};
 
   constructor(settings: RunSettings, parts: RunParts) {
@@ -61,7 +55,7 @@ export class Run {
   }
 
   /** Resolves when the lock has been released. Rejects on a bug, after killing the child. */
-  start(): Promise<Finished> {
+  start(): Promise<RunRecord> {
     this.#beganAt = this.#now();
     this.#acquire().catch(this.crash);
     return new Promise((resolve, reject) => {
@@ -81,7 +75,7 @@ export class Run {
         const [state, actions] = transition(this.#state, next);
         this.#state = state;
         for (const action of actions) this.#perform(action);
-        if (state.phase === 'done') this.#finish(this.#finished());
+        if (state.phase === 'done') this.#finish(this.#record());
       }
     } catch (bug) {
       this.crash(bug);
@@ -115,7 +109,7 @@ export class Run {
     this.#parts.report(event);
     if (!isLoss(event) || this.#isLossTold) return;
     this.#isLossTold = true;
-    this.#parts.onLost(this.#confirmed, this.#finished());
+    this.#parts.onLost(this.#confirmed, this.#record());
   }
 
   #perform(action: Action): void {
@@ -281,7 +275,7 @@ export class Run {
     // Processes may still work under the lock: no master frees it before it would expire.
     const keepMs = isAbandoned ? this.#standsForMs(restMs) : restMs;
     if (isAbandoned) this.#report({ kind: 'unkillable', unkillable, remainingMs: keepMs });
-    const line = lineOf(claim, this.#finished(), now - this.#acquiredAt);
+    const line = lineOf(claim, this.#record());
     const releasing = redlock.release(claim, Math.ceil(keepMs), line);
     const released = await releasing;
     const { releasedCount, isConfirmed, failures } = released;
@@ -321,13 +315,19 @@ export class Run {
     this.#parts.clock.sleep(afterMs, ended).then(() => ended.aborted || this.post(event));
   }
 
-  #finished(): Finished {
+  /** The facts up to now. */
+  #record(): RunRecord {
+    const ending = endingOf(this.#state);
+    const lease = this.#lease;
     return {
-      result: resultOf(this.#state),
+      ...ending,
+      ...this.#parts.seen(),
       waitMs: this.#acquiredAt - this.#beganAt,
       runMs: this.#runMs(),
+      heldMs: hasRun(ending.childExit) ? this.#now() - this.#acquiredAt : null,
       extensionCount: this.#keeper?.extensionCount ?? 0,
-      fence: this.#lease?.fence ?? null,
+      fence: lease?.fence ?? null,
+      slot: lease && this.#child ? slotOf(lease.claim, this.#settings.slotCount) : null,
       unconfirmedMs: this.#unconfirmedMs,
     };
   }

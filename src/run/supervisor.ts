@@ -11,14 +11,14 @@ import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { HoldOn } from './ports.ts';
 import {
+  type Cause,
   type ChildExit,
+  type Ending,
   hasRun,
   type Lost,
   type RunLossReason,
-  type RunResult,
   type Signal,
-  type StopReason,
-} from './run-result.ts';
+} from './record.ts';
 import { meaningOf } from './signals.ts';
 
 /**
@@ -27,12 +27,9 @@ import { meaningOf } from './signals.ts';
  */
 export type Phase = 'acquiring' | 'holding' | 'stopping' | 'sweeping' | 'releasing' | 'done';
 
-export interface State {
+export interface State extends Omit<Ending, 'cause'> {
   readonly phase: Phase;
-  readonly cause: StopReason | null;
-  readonly childExit: ChildExit | null;
-  readonly isKilled: boolean;
-  readonly unkillable: readonly Unkillable[];
+  readonly cause: Cause | null;
 }
 
 export type Event =
@@ -121,7 +118,7 @@ export function isKept(state: State, holdOn: HoldOn): boolean {
   return cause?.kind === 'child' && childExit?.kind === 'exited' && childExit.code === 0;
 }
 
-export function resultOf({ cause, childExit, isKilled, unkillable }: State): RunResult {
+export function endingOf({ cause, childExit, isKilled, unkillable }: State): Ending {
   if (cause === null) throw new Error('a run that has not ended has no ending');
   return { cause, childExit, isKilled, unkillable };
 }
@@ -151,7 +148,7 @@ function whileAcquiring(state: State, event: Event): Step {
 }
 
 function whileHolding(state: State, event: Event): Step {
-  const stopping = (cause: StopReason, signal: Signal | null): Step => [
+  const stopping = (cause: Cause, signal: Signal | null): Step => [
     { ...state, phase: 'stopping', cause },
     [{ kind: 'stop', signal }],
   ];
@@ -269,7 +266,7 @@ function whileReleasing(state: State, event: Event): Step {
   // stands.
   const isByRequest = state.cause?.kind === 'replaced' || state.cause?.kind === 'stopped';
   const isLoss = event.reason === 'taken' && !isByRequest;
-  const cause: StopReason | null = isLoss
+  const cause: Cause | null = isLoss
     ? { kind: 'lost', reason: event.reason, isAtRelease: true }
     : state.cause;
   return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];
@@ -294,7 +291,7 @@ function neverStarted(state: State, childExit: NeverStarted): Step {
 
 /** It is never tried again: it may have run. */
 function unknownStart(state: State, childExit: ChildExit & { kind: 'unknown-start' }): Step {
-  const cause: StopReason = { kind: 'lost', reason: 'guard-lost' };
+  const cause: Cause = { kind: 'lost', reason: 'guard-lost' };
   return [
     { ...state, phase: 'sweeping', cause, childExit },
     [{ kind: 'tell-unknown-start' }, sweep],

@@ -7,7 +7,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import os, { devNull } from 'node:os';
 import { isatty } from 'node:tty';
-import type { Signal } from './run-result.ts';
+import type { Signal } from './record.ts';
 import { type Meaning, meaningOf, signalsThat } from './signals.ts';
 
 /** Found out before the command runs: later a terminal may have closed. */

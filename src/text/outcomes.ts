@@ -7,9 +7,9 @@ import { exitCode } from './errors.ts';
 interface Row {
   /**
    * The exit status of redlock-run. command: that of the command, or 128 + n; conflict: 75, or what
-   * -E sets; failure: that of the error.
+   * -E sets.
    */
-  readonly status: number | 'command' | 'conflict' | 'failure';
+  readonly status: number | 'command' | 'conflict';
   /** In docs/reference.md. */
   readonly meaning: string;
   /** Why the command was not started, or not to anyone's knowledge, in the history. */
@@ -99,7 +99,7 @@ export const outcomeTable = {
     missed: 'its settings or its machine did not allow it',
   },
   bug: {
-    status: 'failure',
+    status: exitCode.bug,
     meaning: 'a bug in redlock-run; the command was ended',
     missed: 'a bug in redlock-run',
   },

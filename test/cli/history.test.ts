@@ -3,7 +3,7 @@
 
 import { hostname } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseRun, type RunLine } from '../../src/lock/history.ts';
+import { parseRun, type RunEntry } from '../../src/lock/history.ts';
 import {
   giveWayTo,
   locksOn,
@@ -24,13 +24,13 @@ async function linesOn(master: TestMaster, name: string): Promise<string[]> {
   return (await master.command('lrange', `{redlock:${name}}:runs:history`, 0, -1)) as string[];
 }
 
-async function runsOn(master: TestMaster, name: string): Promise<(RunLine | null)[]> {
+async function runsOn(master: TestMaster, name: string): Promise<(RunEntry | null)[]> {
   const entries = await linesOn(master, name);
   return entries.map((entry) => parseRun(entry.replace(/^\d{13} /, ''))).reverse();
 }
 
 /** The one run of a lock, the same on at least so many masters: by default on all. */
-async function runOf(name: string, leastCount = 3): Promise<RunLine | null> {
+async function runOf(name: string, leastCount = 3): Promise<RunEntry | null> {
   const seen = () => Promise.all(masters.map((master) => runsOn(master, name)));
   // A run ends when a quorum has confirmed its release; the last line may still be under way.
   const countSeen = async () => (await seen()).flat().length;
@@ -42,7 +42,12 @@ async function runOf(name: string, leastCount = 3): Promise<RunLine | null> {
   return past;
 }
 
-const shape = (past: RunLine | null) => [past?.outcome, past?.exitCode, past?.signal, past?.status];
+const shape = (past: RunEntry | null) => [
+  past?.outcome,
+  past?.exitCode,
+  past?.signal,
+  past?.status,
+];
 
 const factsOn = async (name: string) => {
   const each = masters.map((master) => master.command('hkeys', `{redlock:${name}}:facts:history`));

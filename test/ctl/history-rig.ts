@@ -2,7 +2,7 @@
 // times, of those nights. Times are UTC, and redlockctl runs with TZ=UTC.
 
 import { afterAll } from 'vitest';
-import { type Blocker, type RunLine, renderRun } from '../../src/lock/history.ts';
+import { type Blocker, type NewRun, renderRun } from '../../src/lock/history.ts';
 import type { TestMaster } from '../servers/masters.ts';
 
 /** The masters may be busy: no test of the history is about one that is silent. */
@@ -17,7 +17,7 @@ afterAll(() => {
 let count = 0;
 
 /** A run that ended with 0 after a minute, changed by `changes`; with a token of its own. */
-export function runOf(changes: Partial<RunLine> = {}): RunLine {
+export function runOf(changes: Partial<NewRun> = {}): NewRun {
   count += 1;
   const identity = { host: 'web1', pid: 4_000 + count, user: 'ops', label: 'backup' };
   const end = { outcome: 'ran', exitCode: 0, signal: null, status: 0 };
@@ -33,7 +33,7 @@ export function runOf(changes: Partial<RunLine> = {}): RunLine {
   };
 }
 
-export function missedFor(blocker: Blocker, changes: Partial<RunLine> = {}): RunLine {
+export function missedFor(blocker: Blocker, changes: Partial<NewRun> = {}): NewRun {
   const end = { outcome: 'busy', exitCode: null, status: 75, heldMs: null, fence: null };
   return runOf({ ...end, blocker, ...changes });
 }
@@ -43,7 +43,7 @@ export async function took(
   masters: readonly TestMaster[],
   name: string,
   at: string,
-  run: RunLine | string,
+  run: NewRun | string,
 ) {
   const line = typeof run === 'string' ? run : renderRun(run);
   const key = `redlock:${name}`;

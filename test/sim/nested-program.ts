@@ -9,8 +9,7 @@ import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { LockObserver } from '../../src/redis/observer.ts';
 import type { AcquisitionParts } from '../../src/run/acquisition.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
-import type { RunEvent } from '../../src/run/ports.ts';
-import type { ChildExit, Signal } from '../../src/run/run-result.ts';
+import { type ChildExit, nothingSeen, type RunEvent, type Signal } from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import { type OuterLockParts, observedEnclosingLock } from './observed-enclosing-lock.ts';
@@ -109,6 +108,7 @@ export class NestedProgram {
       maxRunMs: null,
       stopSignal: 'SIGTERM',
       keepsBackground: false,
+      slotCount: null,
     };
     const acquisitionSettings = { reserveMs, marginMs, waitMs: null, jitterMs: 0 };
     const random = process.world.random.stream(process.name).next;
@@ -140,10 +140,10 @@ export class NestedProgram {
       userOf: () => null,
       suspendUs: () => process.pause(),
       lineOf: () => null,
+      seen: () => nothingSeen,
     });
     this.#post = (signal) => run.signal(signal, false);
-    const { result } = await run.start();
-    const { cause } = result;
+    const { cause } = await run.start();
     this.known.cause = cause;
     process.world.mark(`nested run ends: ${cause.kind}`);
     process.world.note(process.name, `ends: ${cause.kind}`);

@@ -9,8 +9,14 @@ import type { Claim, Lease, Sharing } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { AcquisitionParts, RunWaitParts, RunWaitSettings } from '../../src/run/acquisition.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
-import type { Finished, RunEvent } from '../../src/run/ports.ts';
-import type { Signal, StopReason } from '../../src/run/run-result.ts';
+import {
+  type Cause,
+  fold,
+  nothingSeen,
+  type RunEvent,
+  type RunRecord,
+  type Signal,
+} from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
@@ -54,7 +60,8 @@ export class Program {
   readonly known: KnownProgram;
   readonly events: RunEvent[] = [];
   /** null: not ended yet, or it has died. */
-  finished: Finished | null = null;
+  record: RunRecord | null = null;
+  #seen = nothingSeen;
   onEnd: () => void = () => {};
   /** Later runs find other masters than this one has. */
   areMastersReplaced = false;
@@ -178,9 +185,11 @@ export class Program {
     const masters = this.known.endpoints.map(
       ({ address }) => new system.RedisMaster(address, masterSettings, registry, clock),
     );
-    const historyLines = new system.HistoryLines(holderRecord(machine), 75, clock);
+    const self = holderRecord(machine);
+    const seen = () => this.#seen;
+    const historyLines = new system.HistoryLines(self, 75, clock, seen);
     const report = (event: RunEvent) => {
-      historyLines.see(event);
+      this.#seen = fold(this.#seen, event);
       this.#note(event);
       watch.see(event, (told) => this.#note(told as RunEvent));
       if (event.kind === 'extended') witness.tell({ kind: 'lists-compared', program: this.known });
@@ -226,6 +235,7 @@ export class Program {
       holdOn: 'always',
       stopSignal: 'SIGTERM',
       keepsBackground: false,
+      slotCount: null,
     } as const;
     const acquisition = { reserveMs, marginMs, waitMs: this.#plan.waitMs, jitterMs: 0 };
     const run: InstanceType<System['Run']> = new system.Run(settings, {
@@ -243,20 +253,22 @@ export class Program {
         return this.#guard;
       },
       areMastersReplaced: () => this.areMastersReplaced,
-      onLost: (_, { result: { cause } }) => {
+      onLost: (_, { cause }) => {
         if (cause.kind === 'lost') this.losses.push(cause.reason);
       },
       userOf: () => null,
       suspendUs: () => process.pause(),
-      lineOf: (...facts) => (options.hasHistory ? historyLines.ofRun(...facts) : null),
+      lineOf: ({ token }, record) =>
+        options.hasHistory ? system.entryOf(token, self, record, 75) : null,
+      seen,
       listen: options.stopperCount > 0 ? listen : null,
     });
     this.#post = (signal, isFromTerminal) => run.signal(signal, isFromTerminal);
-    this.finished = await run.start();
-    const { cause } = this.finished.result;
+    this.record = await run.start();
+    const { cause } = this.record;
     this.known.cause = cause;
     this.#noteCause(cause);
-    world.note(process.name, `ends: ${this.finished.result.cause.kind}`);
+    world.note(process.name, `ends: ${cause.kind}`);
     for (const master of masters) master.close();
   }
 
@@ -347,7 +359,7 @@ export class Program {
     };
   }
 
-  #noteCause({ kind }: StopReason): void {
+  #noteCause({ kind }: Cause): void {
     const { world } = this.process;
     if (kind === 'superseded') world.mark('superseded');
     if (kind === 'misconfigured' && this.#around.options.differingMasters === 'error')

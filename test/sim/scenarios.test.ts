@@ -16,7 +16,7 @@ const each = <Item>(items: readonly Item[], act: (item: Item) => void) => {
 };
 
 /** What ended the run, and how the command ended. */
-const resultOf = ({ finished }: Program) => [finished?.result.cause, finished?.result.childExit];
+const resultOf = ({ record }: Program) => [record?.cause, record?.childExit];
 
 async function leaseOf(stage: Stage, actor: Actor): Promise<Lease> {
   const acquisition = stage.acquire(actor, 0);
@@ -189,7 +189,7 @@ describe('holding', () => {
       const stage = new Stage(timingsOf(ttlMs));
       const program = stage.program('a', { habits: { workMs: 10 * ttlMs } });
       await stage.pass(11 * ttlMs);
-      const extensionCount = program.finished?.extensionCount ?? Number.NaN;
+      const extensionCount = program.record?.extensionCount ?? Number.NaN;
       expect(extensionCount, `ttl ${ttlMs}`).toSatisfy(
         (count: number) => count >= 28 && count <= 60,
       );
@@ -256,7 +256,7 @@ describe('releasing', () => {
       // A hangup has no effect on the command; this one obeys the stop signal alone.
       if (signal === 'SIGHUP') program.signal('SIGTERM');
       await stage.pass(200);
-      expect(program.finished).not.toBeNull();
+      expect(program.record).not.toBeNull();
       expect(stage.values).toEqual([null, null, null]);
       expect(stage.findings).toEqual([]);
     },
@@ -302,7 +302,7 @@ describe('what only the run knows', () => {
     await stage.pass(200);
     program.interrupt();
     await stage.pass(apartMs);
-    expect(program.finished).toBeNull();
+    expect(program.record).toBeNull();
     program.interrupt();
     await stage.pass(5_000);
     expect([resultOf(program)[0], program.losses]).toEqual([cause, []]);
@@ -326,7 +326,7 @@ describe('the fence', () => {
         habits: { workMs: 50 },
       });
       await stage.pass(300);
-      fences.push(program.finished?.fence);
+      fences.push(program.record?.fence);
     }
     expect(fences.every((fence) => typeof fence === 'number')).toBe(true);
     expect(fences).toEqual([...fences].sort((a, b) => Number(a) - Number(b)));
@@ -345,7 +345,7 @@ describe('clocks', () => {
     await stage.pass(450);
     program.process.machine.stepWall(ms);
     await stage.pass(5_000);
-    expect(program.finished?.result.cause.kind).toBe(cause);
+    expect(program.record?.cause.kind).toBe(cause);
     expect(stage.findings).toEqual([]);
   });
 
@@ -455,7 +455,7 @@ describe('found by the simulator: what comes late', () => {
     const run = async (name: string) => {
       const program = stage.program(name, { waitMs: 60_000, habits: { workMs: 20 } });
       await stage.pass(250);
-      return program.finished?.fence ?? null;
+      return program.record?.fence ?? null;
     };
     await run('a');
     const old = stage.server(1).redis.snapshot();
@@ -486,7 +486,7 @@ describe('found by the simulator: what a waiter asks and leaves', () => {
       await stage.pass(10);
     await stage.pass(10);
     expect(stage.witness.holdings.size).toBe(1);
-    expect(winner.finished).toBeNull();
+    expect(winner.record).toBeNull();
     expect(stage.server(0).redis.get(key)).toBe('another');
     expect(stage.server(0).redis.waits('winner')).toBe(false);
   });

@@ -2,7 +2,7 @@
 // does not, dies of SIGKILL a moment after it. Its guard stops and kills it, and it goes on while
 // redlock-run is stopped.
 
-import type { ChildExit } from '../../src/run/run-result.ts';
+import type { ChildExit } from '../../src/run/record.ts';
 import type { Machine } from './machine.ts';
 import { SimProcess } from './sim-process.ts';
 

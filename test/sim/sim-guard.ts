@@ -6,7 +6,7 @@
 import { guardSlackMsOf } from '../../src/lock/timings.ts';
 import type { Child, Ended, TimeLeft } from '../../src/run/child.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
-import type { ChildExit } from '../../src/run/run-result.ts';
+import type { ChildExit } from '../../src/run/record.ts';
 import type { Options } from './options.ts';
 import type { Tree } from './sim-child.ts';
 import { type Deadlines, type Guarded, GuardProcess } from './sim-guard-process.ts';

@@ -2,7 +2,7 @@
 // and kills. Only the command of the nested run can do harm, so only that counts as running. Out of
 // reach, as on another host, the enclosing run has only a connection to it.
 
-import type { ChildExit } from '../../src/run/run-result.ts';
+import type { ChildExit } from '../../src/run/record.ts';
 import type { NestedProgram } from './nested-program.ts';
 import type { Tree } from './sim-child.ts';
 

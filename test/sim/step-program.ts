@@ -5,7 +5,7 @@
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import type { Signal } from '../../src/run/run-result.ts';
+import type { Signal } from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';

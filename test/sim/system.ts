@@ -23,6 +23,7 @@ import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as acquisitionModule from '../../src/run/acquisition.ts';
 import * as historyLinesModule from '../../src/run/history-lines.ts';
+import * as outcomeModule from '../../src/run/outcome.ts';
 import * as portsModule from '../../src/run/ports.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
@@ -50,6 +51,7 @@ export interface Modules {
   readonly 'redis/calls/scripts': typeof scriptsModule;
   readonly 'run/acquisition': typeof acquisitionModule;
   readonly 'run/history-lines': typeof historyLinesModule;
+  readonly 'run/outcome': typeof outcomeModule;
   readonly 'run/ports': typeof portsModule;
   readonly 'run/run': typeof runModule;
   readonly 'system/clock': typeof clockModule;
@@ -79,6 +81,7 @@ const realModules: Modules = {
   'redis/calls/scripts': scriptsModule,
   'run/acquisition': acquisitionModule,
   'run/history-lines': historyLinesModule,
+  'run/outcome': outcomeModule,
   'run/ports': portsModule,
   'run/run': runModule,
   'system/clock': clockModule,
@@ -120,6 +123,7 @@ export function systemOf(modules: Modules) {
     lockStateOf: modules['ctl/lock-state'].lockStateOf,
     HolderChannel: modules['lock/holder-channel'].HolderChannel,
     HistoryLines: modules['run/history-lines'].HistoryLines,
+    entryOf: modules['run/outcome'].entryOf,
     extendBy: modules['ctl/steps/lock-handle'].extendBy,
     releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
     look: modules['ctl/steps/lock-handle'].look,

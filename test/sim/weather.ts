@@ -2,7 +2,7 @@
 // storm lasts. It affects servers, networks and machines, and knows nothing of locks. `clearUp`
 // ends every trouble at once, so that afterwards the lock must recover.
 
-import type { Signal } from '../../src/run/run-result.ts';
+import type { Signal } from '../../src/run/record.ts';
 import type { Machine } from './machine.ts';
 import type { Link, Network } from './network.ts';
 import type { Options } from './options.ts';

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Lease, Sharing } from '../../src/lock/types.ts';
-import type { StopReason } from '../../src/run/run-result.ts';
+import type { Cause } from '../../src/run/record.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Ends } from './ends.ts';
@@ -60,7 +60,7 @@ export interface KnownProgram {
   /** In true time; null: it has not ended. */
   endedAt: number | null;
   /** Why it ended; null also for one that died. */
-  cause: StopReason | null;
+  cause: Cause | null;
   wasKilled: boolean;
   /**
    * It has passed a lock on and ended: if it was refused that, its position in the queue is dropped

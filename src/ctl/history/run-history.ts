@@ -4,11 +4,11 @@
 
 import {
   type ActKind,
+  type Blocker,
   blockerOf,
   parseAct,
   parseRun,
-  type RunLine,
-  type Unkillable,
+  type RunEntry,
   vanished,
 } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
@@ -30,18 +30,12 @@ export interface PastHolder extends ShownRecord {
   readonly token: string;
 }
 
-/** Instants are ISO 8601. */
-export interface PastRun {
+/**
+ * An entry with its times, as ISO 8601. The outcome is also `running` for a present holder, and
+ * `vanished` for a run that has begun, whose lock is gone, and of whose end no master knows.
+ */
+export interface PastRun extends Omit<RunEntry, 'waitMs' | 'status' | 'blocker'> {
   readonly name: string;
-  readonly token: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly user: string;
-  readonly label: string;
-  /** What --note said; null: nothing. */
-  readonly note: string | null;
-  /** The page of its CI job; null: none. */
-  readonly url: string | null;
   readonly beganAt: string;
   /** null: it did not acquire the lock, or did not start its command. */
   readonly acquiredAt: string | null;
@@ -49,36 +43,21 @@ export interface PastRun {
   readonly endedAt: string | null;
   /** null: it is running, and its waiting time is unknown. */
   readonly waitMs: number | null;
-  /** null: its command was never started. */
-  readonly heldMs: number | null;
-  /**
-   * As in --report; `running` for a present holder; `vanished` for a run that has begun, whose lock
-   * is gone, and of whose end no master knows.
-   */
-  readonly outcome: string;
-  readonly exitCode: number | null;
-  readonly signal: string | null;
+  /** null: it is running, or it has vanished. */
   readonly status: number | null;
-  readonly fence: number | null;
   readonly blocker: PastHolder | null;
   /**
-   * 1; of the runs of a host that were refused and did not wait, which have one line, how many
+   * 1; of the runs of a host that were refused and did not wait, which have one entry, how many
    * there were. The other fields are of the last one.
    */
   readonly count: number;
   /** When the first of those was refused; null: this is one run. */
   readonly firstAt: string | null;
-  /** How many masters have its line. */
+  /** How many masters have its entry. */
   readonly masters: number;
-  /** The person that asked it to stop, or broke its lock; null: none is known. */
-  readonly stoppedBy: Person | null;
-  /** Why it lost its lock, in one word; null: it did not, or this is unknown. */
-  readonly lossReason: string | null;
-  /** What could not be killed, and may still have run when its lock had expired. */
-  readonly unkillable: readonly Unkillable[];
 }
 
-/** What a person did to a lock. */
+/** What an operator did to a lock. */
 export interface PastAct extends Person {
   readonly name: string;
   /** `stop`, `break`, `freeze`, `thaw`, `repair-freeze`. */
@@ -211,23 +190,43 @@ export function presentRunsOf(
 }
 
 /** null: it is no run, or has ended and the lock is kept. */
-function presentRunOf(name: string, holder: Holder, fence: number | null, nowMs: number) {
-  if (!holder.since || !holder.token || holder.endedAt !== null || holder.label === breakLabel)
-    return null;
-  const { token, host, pid, user, label, since, votes: masters } = holder;
-  const { note, url } = holder;
-  const client = { host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
-  const identity = { token, ...client, note, url };
-  const sinceMs = Date.parse(since);
-  if (Number.isNaN(sinceMs)) return null;
-  const beganAt = new Date(sinceMs).toISOString();
-  const heldMs = Math.max(0, nowMs - sinceMs);
-  const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: null, heldMs };
-  const end = { outcome: 'running', exitCode: null, signal: null, status: null };
-  const one = { count: 1, firstAt: null };
-  const others = { blocker: null, stoppedBy: null, lossReason: null, unkillable: [] };
-  const facts = { ...identity, ...times, ...end, fence, ...others, ...one, masters };
-  return { name, ...facts } satisfies PastRun;
+function presentRunOf(
+  name: string,
+  holder: Holder,
+  fence: number | null,
+  nowMs: number,
+): PastRun | null {
+  const { token, host, pid, user, label, note, url, since, votes, endedAt } = holder;
+  const sinceMs = Date.parse(since ?? '');
+  if (!token || Number.isNaN(sinceMs) || endedAt !== null || label === breakLabel) return null;
+  const beganAt = iso(sinceMs);
+  return {
+    name,
+    token,
+    host: host ?? '',
+    pid: pid ?? 0,
+    user: user ?? '',
+    label: label ?? '',
+    note,
+    url,
+    beganAt,
+    acquiredAt: beganAt,
+    endedAt: null,
+    waitMs: null,
+    heldMs: Math.max(0, nowMs - sinceMs),
+    outcome: 'running',
+    exitCode: null,
+    signal: null,
+    status: null,
+    lossReason: null,
+    stoppedBy: null,
+    unkillable: [],
+    fence,
+    blocker: null,
+    count: 1,
+    firstAt: null,
+    masters: votes,
+  };
 }
 
 /** Ordered by when they began to try: the time at which cron has started them. */
@@ -251,17 +250,13 @@ export function startOf({ beganAt }: PastRun): number {
   return Date.parse(beganAt);
 }
 
-function pastRunOf(name: string, run: RunLine, takenAtMs: readonly number[]): PastRun {
-  const { blocker, note = null, url = null, ...rest } = run;
-  const { stoppedBy = null, lossReason = null, unkillable = [], ...facts } = rest;
-  const { waitMs, heldMs } = facts;
+function pastRunOf(name: string, run: RunEntry, takenAtMs: readonly number[]): PastRun {
+  const { waitMs, heldMs, blocker } = run;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
   return {
     name,
-    ...facts,
-    note,
-    url,
+    ...run,
     beganAt: iso(acquiredMs - waitMs),
     acquiredAt: heldMs === null ? null : iso(acquiredMs),
     endedAt: iso(endedMs),
@@ -269,13 +264,10 @@ function pastRunOf(name: string, run: RunLine, takenAtMs: readonly number[]): Pa
     count: 1,
     firstAt: null,
     masters: takenAtMs.length,
-    stoppedBy,
-    lossReason,
-    unkillable,
   };
 }
 
-function pastHolderOf({ token, record }: NonNullable<RunLine['blocker']>): PastHolder {
+function pastHolderOf({ token, record }: Blocker): PastHolder {
   const kind = record === null ? 'string' : 'redlock-run';
   return { kind, token, ...shownRecord(record) };
 }

@@ -81,9 +81,7 @@ function lineBy(call: Call, ended: AbortSignal): Terms['lineOf'] {
       ...(end === 'told' && number ? { status: 128 + number } : {}),
       waitMs: Math.round(waitMs),
       heldMs: Math.round(heldMs),
-      signal: null,
       fence,
-      blocker: null,
     });
   };
 }

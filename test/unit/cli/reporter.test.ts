@@ -3,8 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { Reporter, type ReporterSettings } from '../../../src/cli/reporter.ts';
-import type { Finished, RunEvent } from '../../../src/run/ports.ts';
-import type { StopReason } from '../../../src/run/run-result.ts';
+import { type Cause, notStarted, type RunEvent, type RunRecord } from '../../../src/run/record.ts';
 
 type Verbosity = ReporterSettings['verbosity'];
 
@@ -44,13 +43,11 @@ const waiting = (waitedMs: number): RunEvent => ({
   waitedMs,
 });
 const noQuorum = (waitedMs: number): RunEvent => ({ kind: 'no-quorum', failures, waitedMs });
-const finishedBy = (cause: StopReason): Finished => ({
-  result: { cause, childExit: { kind: 'exited', code: 0 }, isKilled: false, unkillable: [] },
-  waitMs: 0,
+const endedBy = (cause: Cause): RunRecord => ({
+  ...notStarted,
+  cause,
+  childExit: { kind: 'exited', code: 0 },
   runMs: 5,
-  extensionCount: 0,
-  fence: null,
-  unconfirmedMs: null,
 });
 
 const uneventful: readonly RunEvent[] = [
@@ -83,7 +80,7 @@ test('a run that goes well prints nothing, also when a minority of masters fails
   for (const verbosity of ['normal', 'quiet'] as const) {
     const { reporter, lines } = reporterFor(verbosity);
     for (const event of uneventful) reporter.event(event);
-    reporter.finished(finishedBy({ kind: 'child' }));
+    reporter.finished(endedBy({ kind: 'child' }));
     expect(lines).toEqual([]);
   }
 });
@@ -165,10 +162,10 @@ describe('what is printed without -v', () => {
 });
 
 describe('the end', () => {
-  const busy: StopReason = { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 };
-  const unreachable: StopReason = { kind: 'unreachable', failures, gaveUpAfterMs: null };
-  const lost: StopReason = { kind: 'lost', reason: 'expired' };
-  test.each<[string, StopReason, Verbosity, number]>([
+  const busy: Cause = { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 };
+  const unreachable: Cause = { kind: 'unreachable', failures, gaveUpAfterMs: null };
+  const lost: Cause = { kind: 'lost', reason: 'expired' };
+  test.each<[string, Cause, Verbosity, number]>([
     ['busy', busy, 'normal', 1],
     ['busy', busy, 'quiet', 0],
     ['no quorum', unreachable, 'quiet', 1],
@@ -176,7 +173,7 @@ describe('the end', () => {
     ['told to', { kind: 'signal', signal: 'SIGTERM' }, 'normal', 0],
   ])('%s, %o, %s: %d line', (_title, cause, verbosity, count) => {
     const { reporter, lines } = reporterFor(verbosity);
-    reporter.finished(finishedBy(cause));
+    reporter.finished(endedBy(cause));
     expect(lines).toHaveLength(count);
   });
 });
@@ -197,7 +194,7 @@ test('details are printed with -v, errors always', () => {
 test('as JSON, the same lines at the same moments, with the facts', () => {
   const { reporter, lines } = reporterFor('verbose', 'json');
   for (const event of uneventful) reporter.event(event);
-  reporter.finished(finishedBy({ kind: 'lost', reason: 'taken' }));
+  reporter.finished(endedBy({ kind: 'lost', reason: 'taken' }));
   const objects = lines.map((line) => JSON.parse(line));
   expect(objects.map(({ kind }) => kind)).toEqual([
     ...uneventful.map(({ kind }) => kind),
@@ -208,7 +205,7 @@ test('as JSON, the same lines at the same moments, with the facts', () => {
   }
   expect(objects[3]).toMatchObject({ grantedCount: 2, elapsedMs: 3, waitMs: 3 });
   expect(objects.at(-1)).toMatchObject({
-    result: { cause: { kind: 'lost', reason: 'taken' } },
+    cause: { kind: 'lost', reason: 'taken' },
     runMs: 5,
   });
 });

@@ -7,8 +7,13 @@ import { commandLine, endingLine } from '../../../src/cli/ending-line.ts';
 import { eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
 import type { NotAcquired } from '../../../src/lock/wait.ts';
-import type { RunEvent } from '../../../src/run/ports.ts';
-import type { ChildExit, RunResult, StopReason } from '../../../src/run/run-result.ts';
+import {
+  type Cause,
+  type ChildExit,
+  notStarted,
+  type RunEvent,
+  type RunRecord,
+} from '../../../src/run/record.ts';
 import { failuresLine, heldByLine, holderLine, roughly } from '../../../src/text/lines.ts';
 import { generous } from '../../servers/patience.ts';
 import { anyText } from '../any-text.ts';
@@ -79,7 +84,7 @@ test('failures are listed master by master', () => {
   );
 });
 
-const lost: StopReason = { kind: 'lost', reason: 'taken' };
+const lost: Cause = { kind: 'lost', reason: 'taken' };
 const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   [
     { kind: 'master-failing', master: 'redis://a', failed: down },
@@ -164,26 +169,26 @@ test.each(events)('$kind', (event, line) => {
 });
 
 const lineOf = (
-  cause: StopReason,
+  cause: Cause,
   childExit: ChildExit | null = null,
   isKilled = false,
   slotCount: number | null = 3,
-  unkillable: RunResult['unkillable'] = [],
+  unkillable: RunRecord['unkillable'] = [],
 ) =>
   endingLine(
     { names: ['job'], command: ['cmd'], waitMs: null, retries: null, slotCount },
     {
-      result: { cause, childExit, isKilled, unkillable } satisfies RunResult,
-      waitMs: 0,
-      runMs: null,
-      extensionCount: 0,
-      fence: null,
+      ...notStarted,
+      cause,
+      childExit,
+      isKilled,
+      unkillable,
       unconfirmedMs: cause.kind === 'lost' ? 9_700 : null,
     },
   );
 const died: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
 
-test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
+test.each<[string, Cause, ChildExit | null, boolean, string | null]>([
   ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
   ['of a signal', { kind: 'child' }, died, false, null],
   ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],
@@ -246,7 +251,7 @@ test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
   expect(lineOf(cause, childExit, isKilled)).toBe(line);
 });
 
-test.each<[string, StopReason, ChildExit | null, string]>([
+test.each<[string, Cause, ChildExit | null, string]>([
   [
     'the command itself',
     { kind: 'max-run' },
@@ -273,7 +278,7 @@ test.each<[string, StopReason, ChildExit | null, string]>([
   expect(lineOf(cause, childExit, true, 3, unkillable)).toBe(line);
 });
 
-test.each<[string, StopReason, ChildExit | null, RegExp]>([
+test.each<[string, Cause, ChildExit | null, RegExp]>([
   ['a wait', { kind: 'signal', signal: 'SIGHUP' }, null, /^hangup: "job": SIGHUP ended the wait, /],
   [
     'a command',

@@ -8,7 +8,7 @@ import {
   vanishedRunsOf,
 } from '../../../src/ctl/history/run-history.ts';
 import { breakLabel, type Holder, type LockState } from '../../../src/ctl/lock-state.ts';
-import { renderAct, renderRun, renderStart } from '../../../src/lock/history.ts';
+import { renderAct, renderRun, vanished } from '../../../src/lock/history.ts';
 import { noHistory, type SeenHistory } from '../../../src/redis/snapshot.ts';
 
 const run = (token: string, label = 'job') =>
@@ -106,7 +106,8 @@ const begun = (...starts: (readonly [token: string, takenAtMs: number])[]) => ({
   ...noHistory,
   starts: starts.map(([token, takenAtMs]) => {
     const self = { host: 'web1', pid: 1, user: 'ops', label: 'job' };
-    return { token, takenAtMs, line: renderStart(token, self, 5) };
+    const line = renderRun({ token, ...self, outcome: vanished, waitMs: 5, status: 0 });
+    return { token, takenAtMs, line };
   }),
 });
 
@@ -128,10 +129,10 @@ it.each<[string, SeenHistory[], string[], string[]]>([
 
 it('of a run that vanished the beginning is known, and nothing of its end', () => {
   const histories = [begun(['a', 10]), begun(['a', 12]), begun(['a', 40])];
-  const [vanished] = vanishedRunsOf('n', histories, new Set());
+  const [gone] = vanishedRunsOf('n', histories, new Set());
   const times = { beganAt: at(7), acquiredAt: at(12), endedAt: null, waitMs: 5, heldMs: null };
   const end = { outcome: 'vanished', exitCode: null, status: null };
-  expect(vanished).toMatchObject({ name: 'n', host: 'web1', pid: 1, ...times, ...end, masters: 3 });
+  expect(gone).toMatchObject({ name: 'n', host: 'web1', pid: 1, ...times, ...end, masters: 3 });
 });
 
 it('what names another token in its line is no beginning', () => {

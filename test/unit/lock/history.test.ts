@@ -6,6 +6,11 @@ import { parseRun, renderRun } from '../../../src/lock/history.ts';
 const holder = { host: 'web2', pid: 1, user: 'ops', since: '2026-11-21T01:00:00.000Z', label: 'a' };
 const past = {
   token: 't',
+  note: null,
+  url: null,
+  lossReason: null,
+  stoppedBy: null,
+  unkillable: [],
   outcome: 'ran',
   host: 'web1',
   pid: 1,

@@ -2,18 +2,18 @@
 
 import { expect, test } from 'vitest';
 import { exitStatusOf, outcomeOf } from '../../../src/run/outcome.ts';
-import type { ChildExit, Signal, StopReason } from '../../../src/run/run-result.ts';
+import type { Cause, ChildExit, Signal } from '../../../src/run/record.ts';
 
 const conflict = 33;
-const statusOf = (cause: StopReason, childExit: ChildExit | null = null) =>
-  exitStatusOf({ cause, childExit, isKilled: false, unkillable: [] }, conflict);
+const statusOf = (cause: Cause, childExit: ChildExit | null = null) =>
+  exitStatusOf({ cause, childExit }, conflict);
 const child = { kind: 'child' } as const;
 const zero = { kind: 'exited', code: 0 } as const;
 const callerGone = { kind: 'caller-gone' } as const;
 const unreachable = { kind: 'unreachable', failures: [], gaveUpAfterMs: null } as const;
 const killed = (signal: Signal): ChildExit => ({ kind: 'signaled', signal });
 
-test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
+test.each<[string, Cause, ChildExit | null, number, Signal | null]>([
   ['the command exited with 0', child, zero, 0, null],
   ['the command exited with 1', child, { kind: 'exited', code: 1 }, 1, null],
   ['the command exited with 75, as we might', child, { kind: 'exited', code: 75 }, 75, null],
@@ -63,13 +63,7 @@ test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
 
 test('an outage never looks like contention, whatever -E says', () => {
   for (const code of [0, 69, 75, 255]) {
-    const result = {
-      cause: unreachable,
-      childExit: null,
-      isKilled: false,
-      unkillable: [],
-    };
-    expect(exitStatusOf(result, code).code).toBe(69);
+    expect(exitStatusOf({ cause: unreachable, childExit: null }, code).code).toBe(69);
   }
 });
 
@@ -77,10 +71,10 @@ test('a run that its command ended, without the end of the command, is a bug', (
   expect(() => statusOf(child)).toThrow();
 });
 
-test.each<[StopReason, ChildExit | null, string]>([
+test.each<[Cause, ChildExit | null, string]>([
   [child, { kind: 'cannot-start', why: 'x' }, 'not-started'],
   [{ kind: 'caller-gone' }, null, 'aborted'],
   [{ kind: 'caller-gone' }, callerGone, 'aborted'],
 ])('the outcome of %j, %j is %s', (cause, childExit, outcome) => {
-  expect(outcomeOf({ cause, childExit, isKilled: false, unkillable: [] })).toBe(outcome);
+  expect(outcomeOf({ cause, childExit })).toBe(outcome);
 });

@@ -4,17 +4,14 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { hookVariables } from '../../../src/run/hooks.ts';
 import { factsOf } from '../../../src/run/outcome.ts';
-import type { RunResult } from '../../../src/run/run-result.ts';
+import { type Ending, notStarted } from '../../../src/run/record.ts';
 
 const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
 const by = { user: 'ops', host: 'web1', pid: 4711, note: 'two\nlines' };
 const others = { isKilled: false, unkillable: [] };
 
-const variablesOf = (result: RunResult) => {
-  const finished = { result, waitMs: 3.4, runMs: 7.6, fence: 1 };
-  const facts = factsOf({ ...finished, extensionCount: 0, unconfirmedMs: null }, 75);
-  return hookVariables('released', '', facts);
-};
+const variablesOf = (ending: Ending) =>
+  hookVariables('released', '', factsOf({ ...notStarted, ...ending, waitMs: 3.4, runMs: 7.6 }, 75));
 
 it('are those of docs/operations.md', () => {
   const [, table = ''] = /<!-- hook-variables -->([\s\S]*?)<!--/.exec(page) ?? [];
@@ -22,7 +19,7 @@ it('are those of docs/operations.md', () => {
   expect(names).toEqual(Object.keys(hookVariables('waiting', '', {})));
 });
 
-it.each<[string, RunResult, object]>([
+it.each<[string, Ending, object]>([
   [
     'a lock that an operator broke',
     { cause: { kind: 'lost', reason: 'expired', by }, childExit: null, ...others },
@@ -52,6 +49,6 @@ it.each<[string, RunResult, object]>([
       REDLOCK_WAIT_MS: '3',
     },
   ],
-])('name %s', (_title, result, expected) => {
-  expect(variablesOf(result)).toMatchObject(expected);
+])('name %s', (_title, ending, expected) => {
+  expect(variablesOf(ending)).toMatchObject(expected);
 });

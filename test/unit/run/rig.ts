@@ -13,6 +13,7 @@ export const settings = {
   holdOn: 'always',
   maxRunMs: 60_000,
   keepsBackground: false,
+  slotCount: null,
 } as const;
 
 export const claim = {

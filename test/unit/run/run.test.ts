@@ -4,10 +4,10 @@
 import { expect, it } from 'vitest';
 import type { Child, Ended } from '../../../src/run/child.ts';
 import { childEnvironment } from '../../../src/run/environment.ts';
-import { endOf, exitStatusOf } from '../../../src/run/outcome.ts';
+import { exitStatusOf, factsOf } from '../../../src/run/outcome.ts';
 import type { RunParts, RunSettings } from '../../../src/run/ports.ts';
+import { type ChildExit, nothingSeen } from '../../../src/run/record.ts';
 import { Run } from '../../../src/run/run.ts';
-import type { ChildExit } from '../../../src/run/run-result.ts';
 import { claim, settings } from './rig.ts';
 
 const cannotExtend = { kind: 'unreachable', failures: [] } as const;
@@ -63,6 +63,7 @@ function startRun(
       userOf: () => null,
       suspendUs: () => {},
       lineOf: () => null,
+      seen: () => nothingSeen,
       ...parts,
     },
   );
@@ -87,7 +88,7 @@ async function resultOf(exit: ChildExit, heardAt: number, agoMs = 0) {
   const { finished, endAt } = startRun();
   await new Promise(setImmediate);
   endAt(heardAt, { exit, leftCount: 0, agoMs });
-  return (await finished).result;
+  return await finished;
 }
 
 it('a command killed after the end of its lease has lost its lock', async () => {
@@ -114,7 +115,7 @@ it.each([
   setNow(at);
   run.stoppedByGuard();
   endAt(at, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: at });
-  expect((await finished).result.cause).toMatchObject({ kind: 'lost', reason });
+  expect((await finished).cause).toMatchObject({ kind: 'lost', reason });
 });
 
 it('a command killed when it had to be stopped was not extended in time', async () => {
@@ -135,7 +136,7 @@ it.each<[string, number, string]>([
   await new Promise(setImmediate);
   run.signal('SIGTERM', false);
   endAt(at, { exit: { kind: 'signaled', signal: 'SIGTERM' }, leftCount: 0, agoMs: 0 });
-  expect((await finished).result.cause.kind).toBe(kind);
+  expect((await finished).cause.kind).toBe(kind);
 });
 
 it('a command that ended in time has lost its lock when what it left behind did not', async () => {
@@ -149,7 +150,7 @@ it('a command that ended in time has lost its lock when what it left behind did 
   await new Promise(setImmediate);
   setNow(3_000);
   sweep([]);
-  expect((await finished).result.cause).toMatchObject({ kind: 'lost' });
+  expect((await finished).cause).toMatchObject({ kind: 'lost' });
 });
 
 it('a run that was suspended until its lease was over starts and kills nothing', async () => {
@@ -161,14 +162,14 @@ it('a run that was suspended until its lease was over starts and kills nothing',
     },
   });
   setNow(validUntil);
-  const { result } = await finished;
-  expect(result).toEqual({
+  const record = await finished;
+  expect(record).toMatchObject({
     cause: { kind: 'lost', reason: 'suspended' },
     childExit: { kind: 'never-started', reason: 'suspended' },
     isKilled: false,
     unkillable: [],
   });
-  expect(exitStatusOf(result, 75).code).toBe(79);
+  expect(exitStatusOf(record, 75).code).toBe(79);
   expect(events).toEqual(['never-started', 'released']);
   expect(kills).toEqual([]);
 });
@@ -176,14 +177,14 @@ it('a run that was suspended until its lease was over starts and kills nothing',
 it('a command that was never started: --on-lost is told of the lock, and it is 79', async () => {
   let told: NodeJS.ProcessEnv = {};
   const { finished, setNow } = startRun({
-    onLost: (lease, { result }) => {
-      const { lossReason } = endOf(result, 75);
+    onLost: (lease, record) => {
+      const { lossReason } = factsOf(record, 75);
       told = { ...childEnvironment({}, lease, null), REDLOCK_LOST: lossReason ?? '' };
     },
   });
   setNow(validUntil);
-  const { result } = await finished;
-  expect(exitStatusOf(result, 75).code).toBe(79);
+  const record = await finished;
+  expect(exitStatusOf(record, 75).code).toBe(79);
   expect(told).toMatchObject({
     REDLOCK_LOST: 'suspended',
     REDLOCK_NAME: 'x',
@@ -200,9 +201,9 @@ it('a command that its guard refuses to start is neither stopped nor killed', as
   );
   await new Promise(setImmediate);
   endAt(100, { exit: { kind: 'never-started', reason: 'suspended' }, leftCount: 0, agoMs: 0 });
-  const { result } = await finished;
-  expect(result).toMatchObject({ cause: { kind: 'lost', reason: 'suspended' }, isKilled: false });
-  expect(exitStatusOf(result, 75).code).toBe(79);
+  const record = await finished;
+  expect(record).toMatchObject({ cause: { kind: 'lost', reason: 'suspended' }, isKilled: false });
+  expect(exitStatusOf(record, 75).code).toBe(79);
   expect(events).toEqual(['never-started', 'released']);
   expect(kills).toEqual([]);
 });
@@ -277,19 +278,18 @@ it.each<[string, readonly [NodeJS.Signals, number][], string]>([
     run.signal(signal, true);
   }
   endAt(2_500, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: 0 });
-  expect((await finished).result.cause.kind).toBe(expected);
+  expect((await finished).cause.kind).toBe(expected);
 });
 
 it('a loss is passed on once, with the lease and the first reason', async () => {
   const losses: unknown[] = [];
   const { finished, endAt } = startRun({
-    onLost: ({ claim: { token } }, { result }) =>
-      losses.push([token, endOf(result, 75).lossReason]),
+    onLost: ({ claim: { token } }, record) => losses.push([token, factsOf(record, 75).lossReason]),
   });
   await new Promise(setImmediate);
   // It is not known whether it was started, and it is stopped.
   endAt(10, { exit: { kind: 'unknown-start' }, leftCount: 1, agoMs: 0 });
-  expect((await finished).result.cause.kind).toBe('lost');
+  expect((await finished).cause.kind).toBe('lost');
   expect(losses).toEqual([[claim.token, 'guard-lost']]);
 });
 
@@ -303,7 +303,7 @@ it('Ctrl-C stops a run whose command is being started, and has not received it',
   run.signal('SIGINT', true);
   expect(stops).toEqual(['SIGINT']);
   endAt(10, { exit: { kind: 'signaled', signal: 'SIGINT' }, leftCount: 0, agoMs: 0 });
-  expect((await finished).result.cause.kind).toBe('signal');
+  expect((await finished).cause.kind).toBe('signal');
 });
 
 it('a machine that cannot start the command now: nothing is stopped, and 69', async () => {
@@ -314,8 +314,8 @@ it('a machine that cannot start the command now: nothing is stopped, and 69', as
   );
   await new Promise(setImmediate);
   endAt(10, { exit: { kind: 'cannot-start', why: 'x' }, leftCount: 0, agoMs: 0 });
-  const { result } = await finished;
-  expect(endOf(result, 75)).toMatchObject({ outcome: 'not-started', status: 69 });
+  const record = await finished;
+  expect(factsOf(record, 75)).toMatchObject({ outcome: 'not-started', status: 69 });
   expect(events).toEqual(['child-exited', 'released']);
   expect(kills).toEqual([]);
 });
@@ -331,7 +331,7 @@ it('a caller that is gone ends the wait, with the conflict exit code', async () 
     },
   });
   run.post({ kind: 'caller-gone' });
-  expect(endOf((await finished).result, 33)).toMatchObject({ outcome: 'aborted', status: 33 });
+  expect(factsOf(await finished, 33)).toMatchObject({ outcome: 'aborted', status: 33 });
 });
 
 it('processes that cannot be killed: named, and the lock is kept until it expires', async () => {
@@ -355,9 +355,9 @@ it('processes that cannot be killed: named, and the lock is kept until it expire
   );
   await new Promise(setImmediate);
   endAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 1, agoMs: 0 });
-  const { result } = await finished;
+  const record = await finished;
   const unkillable = [{ pid: 42, user: 'root' }];
-  expect(result.unkillable).toEqual(unkillable);
+  expect(record.unkillable).toEqual(unkillable);
   expect(kept).toEqual([claim.ttlMs - 1_000]);
   expect(events).toEqual([{ kind: 'unkillable', unkillable, remainingMs: claim.ttlMs - 1_000 }]);
 });

@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { exitStatusOf } from '../../../src/run/outcome.ts';
-import type { ChildExit } from '../../../src/run/run-result.ts';
+import type { ChildExit } from '../../../src/run/record.ts';
 import { signalTable } from '../../../src/run/signals.ts';
 import {
   type Action,
   type Event,
+  endingOf,
   initialState,
   isKept,
-  resultOf,
   type State,
   transition,
 } from '../../../src/run/supervisor.ts';
@@ -162,14 +162,14 @@ describe('over all orders of six events', () => {
       if (state.phase !== 'done') return false;
       const lost = events.findIndex((event) => event.kind === 'lost' && event.reason === 'taken');
       const exited = events.findIndex(({ kind }) => kind === 'child-exited');
-      return lost >= 0 && lost < exited && exitStatusOf(resultOf(state), 75).code !== 79;
+      return lost >= 0 && lost < exited && exitStatusOf(endingOf(state), 75).code !== 79;
     });
   });
 
   it('never exits 0 unless the child ended by itself before anything else', () => {
     expectNone(({ state }) => {
       if (state.phase !== 'done') return false;
-      return exitStatusOf(resultOf(state), 75).code === 0 && state.cause?.kind !== 'child';
+      return exitStatusOf(endingOf(state), 75).code === 0 && state.cause?.kind !== 'child';
     });
   });
 
@@ -429,7 +429,7 @@ describe('a lock that is missing when it is to be released', () => {
     expect(after(asked, 'taken')).toEqual(['stopped', told(false)]);
     expect(isKept(replay(asked), 'always')).toBe(false);
     expect(isKept(replay(well), 'always')).toBe(true);
-    expect(exitStatusOf(resultOf(replay(asked)), 75).code).toBe(79);
+    expect(exitStatusOf(endingOf(replay(asked)), 75).code).toBe(79);
   });
 
   it('lost before, or under a command that never ran: no news', () => {

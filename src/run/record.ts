@@ -1,0 +1,187 @@
+// The events of a run, and its record: how it ended, and what the events have shown. Exit status,
+// closing line, --report, history, hooks and the summary on CI are pure functions of the record.
+
+import type { Unkillable } from '../lock/history.ts';
+import type { Person } from '../lock/people.ts';
+import type { LockEvent } from '../lock/ports.ts';
+import type { NotAcquired } from '../lock/wait.ts';
+import type { RunLossReason } from '../text/outcomes.ts';
+
+export type { RunLossReason };
+
+export type Signal = NodeJS.Signals;
+
+export type ChildExit =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'signaled'; readonly signal: Signal }
+  /** `interpreter`: what a script names in its `#!` line, and what is not there. */
+  | { readonly kind: 'not-found'; readonly interpreter?: string }
+  | { readonly kind: 'not-executable'; readonly message: string }
+  /** How it has ended or will end is not known: its guard is lost, or it could not be killed. */
+  | { readonly kind: 'unknown-exit' }
+  /** A guard died in the middle of the start. */
+  | { readonly kind: 'unknown-start' }
+  /** This machine cannot start it now: `why` is for operators. */
+  | { readonly kind: 'cannot-start'; readonly why: string }
+  /** It was not started, because its caller is gone: stderr is hung up. */
+  | { readonly kind: 'caller-gone' }
+  /** It was certainly not started: why the lock was lost before. */
+  | { readonly kind: 'never-started'; readonly reason: RunLossReason };
+
+/** `by`: broke the lock. `isOutlived`: the command or its leftovers lived when validity ended. */
+export interface Lost {
+  readonly kind: 'lost';
+  readonly reason: RunLossReason;
+  readonly by?: Person;
+  readonly isOutlived?: true;
+}
+
+/** Why the run ended. */
+export type Cause =
+  | NotAcquired
+  | { readonly kind: 'child' }
+  | { readonly kind: 'signal'; readonly signal: Signal }
+  | { readonly kind: 'max-run' }
+  /** Its caller is gone: stderr was hung up while it waited. */
+  | { readonly kind: 'caller-gone' }
+  /** For a newer run, where both have --replace; `by` is the waiter's id. */
+  | { readonly kind: 'replaced'; readonly by: string }
+  /** An operator requested it (redlockctl stop). */
+  | { readonly kind: 'stopped'; readonly by: Person }
+  /** `isAtRelease`: noticed at the release, when the command had ended. */
+  | (Lost & { readonly isAtRelease?: true });
+
+/** What a run reports. Reports decide nothing. */
+export type RunEvent =
+  | LockEvent
+  | { readonly kind: 'child-started'; readonly pid: number }
+  | { readonly kind: 'child-exited'; readonly exit: ChildExit; readonly runMs: number }
+  | { readonly kind: 'relayed'; readonly signal: Signal }
+  /** `validMs`: what is left of validity; `unconfirmedMs`: the time since the last confirmation. */
+  | {
+      readonly kind: 'stopping';
+      readonly cause: Cause;
+      readonly signal: Signal;
+      readonly validMs: number;
+      readonly unconfirmedMs: number;
+    }
+  /**
+   * The command has ended, and at the release no quorum showed our value: another holder had the
+   * lock, or it was only missing.
+   */
+  | { readonly kind: 'lost-at-release' }
+  | { readonly kind: 'missing-at-release' }
+  /** The lock was lost before the command was started: it never runs. */
+  | { readonly kind: 'never-started'; readonly reason: RunLossReason }
+  /** The guard died in the middle of the start: it is not known whether the command was started. */
+  | { readonly kind: 'unknown-start' }
+  | { readonly kind: 'killed' }
+  /** The command has ended, and this many processes that it started have not. */
+  | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
+  /** These cannot be killed. The lock is not released, and expires after `remainingMs`. */
+  | {
+      readonly kind: 'unkillable';
+      readonly unkillable: readonly Unkillable[];
+      readonly remainingMs: number;
+    }
+  /** A guard died while the command ran, or what it has left behind: that is ended now. */
+  | { readonly kind: 'guard-lost' }
+  /** A master that refuses INFO or ROLE: it votes, and cannot be checked. */
+  | { readonly kind: 'master-unidentified'; readonly master: string }
+  /** A password is configured, and these have asked for none: names, separated by commas. */
+  | { readonly kind: 'master-open'; readonly master: string; readonly isMinority: boolean }
+  /** Another clock ran ahead of ours: the machine slept, or its time was set. */
+  | { readonly kind: 'clock-jumped'; readonly ms: number };
+
+export type ReportRun = (event: RunEvent) => void;
+
+/** Whether the event reports the loss of a lock that was held. */
+export function isLoss(event: RunEvent): boolean {
+  if (event.kind === 'stopping') return event.cause.kind === 'lost';
+  return ['lost-at-release', 'never-started', 'unknown-start'].includes(event.kind);
+}
+
+/** How a run ended, as the supervisor decided it. */
+export interface Ending {
+  readonly cause: Cause;
+  /** null: the command was never started. */
+  readonly childExit: ChildExit | null;
+  /** Whether SIGKILL was sent. */
+  readonly isKilled: boolean;
+  /** What could not be killed: the command itself, or processes that it left behind. */
+  readonly unkillable: readonly Unkillable[];
+}
+
+/** What the events of a run have shown so far. */
+export interface Seen {
+  /** The value of the last holder in the way; '': others were first; null: it was never refused. */
+  readonly blocker: string | null;
+  /** The position in the wait queue on arrival, from 1; null: it was never in it. */
+  readonly position: number | null;
+  /** The masters that fail at present. */
+  readonly failing: readonly string[];
+}
+
+/** Until a run has ended, its facts up to now. */
+export interface RunRecord extends Ending, Seen {
+  readonly waitMs: number;
+  /** null: the command was never started. */
+  readonly runMs: number | null;
+  /** From the acquisition to the release; null: the command was never started. */
+  readonly heldMs: number | null;
+  readonly extensionCount: number;
+  /** The fencing number that the command was given; null: none. */
+  readonly fence: number | null;
+  /** The slot that the command was given, from 1; null: none. */
+  readonly slot: number | null;
+  /** How long ago the lock had last been confirmed when it was lost; null: it was not lost. */
+  readonly unconfirmedMs: number | null;
+}
+
+export const nothingSeen: Seen = { blocker: null, position: null, failing: [] };
+
+/** The record of a run that did not acquire its lock, without its cause. */
+export const notStarted: Omit<RunRecord, 'cause'> = {
+  ...nothingSeen,
+  childExit: null,
+  isKilled: false,
+  unkillable: [],
+  waitMs: 0,
+  runMs: null,
+  heldMs: null,
+  extensionCount: 0,
+  fence: null,
+  slot: null,
+  unconfirmedMs: null,
+};
+
+export function fold(seen: Seen, event: RunEvent): Seen {
+  switch (event.kind) {
+    case 'waiting': {
+      const { holder, position } = event;
+      const arrival = seen.position ?? (position === null ? null : position + 1);
+      return { ...seen, blocker: holder || seen.blocker || '', position: arrival };
+    }
+    case 'master-failing':
+    case 'master-recovered': {
+      const others = seen.failing.filter((name) => name !== event.master);
+      return {
+        ...seen,
+        failing: event.kind === 'master-failing' ? [...others, event.master] : others,
+      };
+    }
+    default:
+      return seen;
+  }
+}
+
+/** As in Seen, with what the last refusal showed. */
+export function blockerIn({ cause, blocker }: Pick<RunRecord, 'cause' | 'blocker'>): string | null {
+  return cause.kind === 'busy' ? cause.holder || blocker || '' : blocker;
+}
+
+/** Whether the command has run, or may have. */
+export function hasRun(childExit: ChildExit | null): boolean {
+  const ends = ['exited', 'signaled', 'unknown-exit', 'unknown-start'];
+  return childExit !== null && ends.includes(childExit.kind);
+}
