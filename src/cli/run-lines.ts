@@ -14,12 +14,12 @@ import {
 } from '../text/lines.ts';
 import { causeOfLoss, exitLine, reasonLine, unknownStart } from './ending-line.ts';
 
-/** An attempt has ended, and the wait goes on: the reporter tells of it by a notice. */
+/** An attempt has ended, and the wait goes on: the reporter shows a notice of it. */
 export type WaitEvent = Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>;
 
-type ToldEvent = Exclude<RunEvent, WaitEvent>;
+type LineEvent = Exclude<RunEvent, WaitEvent>;
 
-/** Events that are warnings; of these `verbose` are told with -v only. */
+/** Events that are warnings; those marked `verbose` are printed only with -v. */
 const warningKinds: ReadonlyMap<RunEvent['kind'], 'always' | 'verbose'> = new Map([
   ['release-unconfirmed', 'always'],
   ['leftovers', 'always'],
@@ -34,7 +34,7 @@ const warningKinds: ReadonlyMap<RunEvent['kind'], 'always' | 'verbose'> = new Ma
   ['extension-failed', 'verbose'],
 ]);
 
-/** Whether the event is a warning, and whether it is told without -v; null: it is none. */
+/** Whether the event is a warning, and whether it is printed without -v; null: it is none. */
 export function warningOf(event: RunEvent): 'always' | 'verbose' | null {
   // With --keep-background, leftover processes are what the user asked for.
   if (event.kind === 'leftovers' && event.isKept) return null;
@@ -43,152 +43,92 @@ export function warningOf(event: RunEvent): 'always' | 'verbose' | null {
 }
 
 /** The line of an event, as -v prints it. */
-export function eventLine(names: readonly string[], event: ToldEvent): string {
-  return `${warningOf(event) === null ? '' : 'warning: '}${textOf(names, event)}`;
+export function eventLine(names: readonly string[], event: LineEvent): string {
+  const render = lines[event.kind] as (event: LineEvent, which: string) => string;
+  return `${warningOf(event) === null ? '' : 'warning: '}${render(event, whichOf(names))}`;
 }
 
-type MasterEvent = Extract<ToldEvent, { kind: `master-${string}` }>;
+type Lines = {
+  readonly [Kind in LineEvent['kind']]: (
+    event: Extract<LineEvent, { kind: Kind }>,
+    which: string,
+  ) => string;
+};
 
-function isOfMaster(event: ToldEvent): event is MasterEvent {
-  return event.kind.startsWith('master-');
-}
-
-function masterText(event: MasterEvent): string {
-  switch (event.kind) {
-    case 'master-failing':
-      return `${event.master}: ${failureLine(event.failed)}; ${needed}`;
-    case 'master-recovered':
-      return `recovered: ${event.master}: answers again`;
-    case 'master-repaired':
-      return `repaired: ${event.master}: had lost our value and shows it again`;
-    case 'master-jumped': {
-      const jump = `${roughly(Math.abs(event.aheadMs))} ${event.aheadMs > 0 ? 'ahead' : 'back'}`;
-      const why = `its clock went ${jump}, and its keys expire by it`;
-      return `${event.master}: ${why} (let NTP slew the clock, never step it)`;
-    }
-    case 'master-open': {
-      const what = 'asked for no password, and one is configured: any client may log in';
-      return `${event.master}: ${what} (set requirepass, or leave the password out)`;
-    }
-    case 'master-unidentified':
-      return `${event.master}: ${unidentified} (grant both, or ask the provider)`;
-  }
-}
-
-function textOf(names: readonly string[], event: ToldEvent): string {
-  if (isOfMaster(event)) return masterText(event);
-  const which = whichOf(names);
-  switch (event.kind) {
-    case 'masters-differ':
-      return differenceLine(event);
-    case 'fence-raised':
-      return `fence: ${which}: masters counted differently, raising all to ${event.fence}`;
-    case 'acquired': {
-      const where = `on ${masters(event.grantedCount)} in ${roughly(event.elapsedMs)}`;
-      return `acquired: ${which}: ${where}, after waiting ${roughly(event.waitMs)}`;
-    }
-    case 'extended': {
-      const where = `on ${masters(event.extendedCount)} in ${roughly(event.elapsedMs)}`;
-      return `extended: ${which}: ${where}`;
-    }
-    case 'extension-failed': {
-      const what = `not extended, valid for another ${roughly(event.validMs)}`;
-      return `${which}: ${what}: ${failuresLine(event.failures)}`;
-    }
-    case 'released':
-    case 'release-unconfirmed':
-    case 'lost-at-release':
-    case 'missing-at-release':
-      return releaseText(which, event);
-    case 'clock-jumped': {
-      const what = `${roughly(event.ms)} passed unnoticed (asleep, or its time was set)`;
-      return `clock: this machine: ${what}; counted against the lock`;
-    }
-    default:
-      return commandText(which, event);
-  }
-}
-
-type CommandEvent = Extract<
-  ToldEvent,
-  {
-    kind:
-      | `child-${string}`
-      | `guard-${string}`
-      | 'relayed'
-      | 'stopping'
-      | 'leftovers'
-      | 'unkillable'
-      | 'never-started'
-      | 'unknown-start'
-      | 'killed';
-  }
->;
-
-/** Of the command, its processes and its guard. */
-function commandText(which: string, event: CommandEvent): string {
-  switch (event.kind) {
-    case 'child-started':
-      return `started: ${which}: pid ${event.pid}`;
-    case 'child-exited':
-      return `ended: ${which}: ${exitLine(event.exit)} after ${roughly(event.runMs)}`;
-    case 'relayed':
-      return `relayed: ${which}: ${event.signal}`;
-    case 'stopping': {
-      const valid = `lock valid for another ${roughly(event.validMs)}`;
-      return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, ${valid}`;
-    }
-    case 'leftovers': {
-      const what = `the command left ${processes(event.count)} behind`;
-      return event.isKept
-        ? `left: ${which}: ${what}, going on without the lock`
-        : `${which}: ${what}; ending them (--keep-background leaves them)`;
-    }
-    case 'unkillable': {
-      const why = "another user's, not to be interrupted, or without a guard";
-      const what = `cannot kill ${unkillableLine(event.unkillable)} (${why})`;
-      const rest = `the lock is not released and expires within ${roughly(event.remainingMs)}`;
-      return `${which}: ${what}; ${rest}`;
-    }
-    case 'guard-lost':
-      return `${which}: the guard process died; ending all that it guarded`;
-    case 'never-started':
-      return `lost: ${which}: ${reasonLine(event.reason)}: the command is not started`;
-    case 'unknown-start':
-      return `lost: ${which}: ${reasonLine('guard-lost')}: the command ${unknownStart}`;
-    case 'killed':
-      return `killed: ${which}: sent SIGKILL`;
-  }
-}
-
-type ReleaseEvent = Extract<
-  ToldEvent,
-  { kind: 'released' | 'release-unconfirmed' | 'lost-at-release' | 'missing-at-release' }
->;
-
-function releaseText(which: string, event: ReleaseEvent): string {
-  switch (event.kind) {
-    case 'released': {
-      const kept = event.keepMs > 0 ? `, kept for another ${roughly(event.keepMs)}` : '';
-      return `released: ${which}: on ${masters(event.releasedCount)}${kept}`;
-    }
-    case 'release-unconfirmed': {
-      const what = `not released on a quorum: ${failuresLine(event.failures)}`;
-      const rest = `it expires by itself within ${roughly(event.remainingMs)}`;
-      return `${which}: ${what} (${rest})`;
-    }
-    case 'lost-at-release':
-      return `lost: ${which}: another client held it when it was released`;
-    case 'missing-at-release': {
-      const what = 'too few masters still showed our value when it was released';
-      const why = 'another client may have held the lock while the command ran';
-      return `${which}: ${what}; ${why} (look at redlockctl history)`;
-    }
-  }
-}
-
-const needed = 'the lock needs only a quorum of the masters';
-const unidentified = 'refuses INFO or ROLE: a replica or a restart could not be seen';
+const lines: Lines = {
+  'masters-differ': differenceLine,
+  'master-failing': ({ master, failed }) =>
+    `${master}: ${failureLine(failed)}; the lock needs only a quorum of the masters`,
+  'master-recovered': ({ master }) => `recovered: ${master}: answers again`,
+  'master-repaired': ({ master }) => `repaired: ${master}: had lost our value and shows it again`,
+  'master-jumped': ({ master, aheadMs }) => {
+    const jump = `${roughly(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'back'}`;
+    const why = `its clock went ${jump}, and its keys expire by it`;
+    return `${master}: ${why} (let NTP slew the clock, never step it)`;
+  },
+  'master-open': ({ master }) => {
+    const what = 'asked for no password, and one is configured: any client may log in';
+    return `${master}: ${what} (set requirepass, or leave the password out)`;
+  },
+  'master-unidentified': ({ master }) => {
+    const what = 'refuses INFO or ROLE: a replica or a restart could not be seen';
+    return `${master}: ${what} (grant both, or ask the provider)`;
+  },
+  'clock-jumped': ({ ms }) => {
+    const what = `${roughly(ms)} passed unnoticed (asleep, or its time was set)`;
+    return `clock: this machine: ${what}; counted against the lock`;
+  },
+  'fence-raised': ({ fence }, which) =>
+    `fence: ${which}: masters counted differently, raising all to ${fence}`,
+  acquired: ({ grantedCount, elapsedMs, waitMs }, which) => {
+    const where = `on ${masters(grantedCount)} in ${roughly(elapsedMs)}`;
+    return `acquired: ${which}: ${where}, after waiting ${roughly(waitMs)}`;
+  },
+  extended: ({ extendedCount, elapsedMs }, which) =>
+    `extended: ${which}: on ${masters(extendedCount)} in ${roughly(elapsedMs)}`,
+  'extension-failed': ({ validMs, failures }, which) =>
+    `${which}: not extended, valid for another ${roughly(validMs)}: ${failuresLine(failures)}`,
+  released: ({ releasedCount, keepMs }, which) => {
+    const kept = keepMs > 0 ? `, kept for another ${roughly(keepMs)}` : '';
+    return `released: ${which}: on ${masters(releasedCount)}${kept}`;
+  },
+  'release-unconfirmed': ({ failures, remainingMs }, which) => {
+    const what = `not released on a quorum: ${failuresLine(failures)}`;
+    return `${which}: ${what} (it expires by itself within ${roughly(remainingMs)})`;
+  },
+  'lost-at-release': (_, which) => `lost: ${which}: another client held it when it was released`,
+  'missing-at-release': (_, which) => {
+    const what = 'too few masters still showed our value when it was released';
+    const why = 'another client may have held the lock while the command ran';
+    return `${which}: ${what}; ${why} (look at redlockctl history)`;
+  },
+  'child-started': ({ pid }, which) => `started: ${which}: pid ${pid}`,
+  'child-exited': ({ exit, runMs }, which) =>
+    `ended: ${which}: ${exitLine(exit)} after ${roughly(runMs)}`,
+  'never-started': ({ reason }, which) =>
+    `lost: ${which}: ${reasonLine(reason)}: the command is not started`,
+  'unknown-start': (_, which) =>
+    `lost: ${which}: ${reasonLine('guard-lost')}: the command ${unknownStart}`,
+  relayed: ({ signal }, which) => `relayed: ${which}: ${signal}`,
+  stopping: ({ cause, signal, validMs }, which) => {
+    const valid = `lock valid for another ${roughly(validMs)}`;
+    return `stopping: ${which}: ${causeLine(cause)}: sent ${signal}, ${valid}`;
+  },
+  killed: (_, which) => `killed: ${which}: sent SIGKILL`,
+  leftovers: ({ count, isKept }, which) => {
+    const what = `the command left ${count === 1 ? '1 process' : `${count} processes`} behind`;
+    return isKept
+      ? `left: ${which}: ${what}, going on without the lock`
+      : `${which}: ${what}; ending them (--keep-background leaves them)`;
+  },
+  unkillable: ({ unkillable, remainingMs }, which) => {
+    const why = "another user's, not to be interrupted, or without a guard";
+    const what = `cannot kill ${unkillableLine(unkillable)} (${why})`;
+    const rest = `the lock is not released and expires within ${roughly(remainingMs)}`;
+    return `${which}: ${what}; ${rest}`;
+  },
+  'guard-lost': (_, which) => `${which}: the guard process died; ending all that it guarded`,
+};
 
 function causeLine(cause: Cause): string {
   switch (cause.kind) {
@@ -207,8 +147,4 @@ function causeLine(cause: Cause): string {
 
 function masters(count: number): string {
   return count === 1 ? '1 master' : `${count} masters`;
-}
-
-function processes(count: number): string {
-  return count === 1 ? '1 process' : `${count} processes`;
 }
