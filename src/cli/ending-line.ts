@@ -1,26 +1,17 @@
 // The end of a run as a line for people: `what: which: why (what to do)`. Pure.
 
+import type { Settings } from '../config/settings.ts';
 import type { ChildExit, Lost, RunLossReason, RunRecord } from '../run/record.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { personLine, roughly, unkillableLine, waiterLine, whichOf } from '../text/lines.ts';
 import { lossLine } from '../text/outcomes.ts';
 import { busyAdvice, longerWait, refusalLine, type Wording } from '../text/refusals.ts';
 
-/** What a run was asked for. */
-export interface Asked {
-  readonly names: readonly string[];
-  readonly command: readonly string[];
-  /** The longest wait, in ms; 0: it tries only once; null: for ever, or limited by attempts. */
-  readonly waitMs: number | null;
-  /** null: --retry-count was not given; otherwise it limits the wait, and not `waitMs`. */
-  readonly retries: object | null;
-  /** null: --slots was not given. */
-  readonly slotCount: number | null;
-}
+export type Requested = Pick<Settings, 'names' | 'command' | 'waitMs' | 'retries' | 'slotCount'>;
 
 /** The line about an end that the exit code alone leaves unclear; null: the exit code is enough. */
-export function endingLine(asked: Asked, record: RunRecord): string | null {
-  const { names, command } = asked;
+export function endingLine(requested: Requested, record: RunRecord): string | null {
+  const { names, command } = requested;
   const { cause, childExit, unconfirmedMs } = record;
   const which = whichOf(names);
   switch (cause.kind) {
@@ -58,11 +49,11 @@ export function endingLine(asked: Asked, record: RunRecord): string | null {
         ? commandLine(childExit, command[0] ?? '', names)
         : null;
     default:
-      return refusalLine(names, cause, wordingFor(asked));
+      return refusalLine(names, cause, wordingFor(requested));
   }
 }
 
-function wordingFor({ waitMs, retries, slotCount }: Asked): Wording {
+function wordingFor({ waitMs, retries, slotCount }: Requested): Wording {
   const longer = retries ? 'raise --retry-count' : longerWait(waitMs);
   return {
     ttl: '--ttl',

@@ -2,21 +2,17 @@
 // run that succeeds without waiting prints nothing, so that cron sends no mail. A wait is told by
 // its notice: wait-notice.ts.
 
+import type { Settings } from '../config/settings.ts';
 import type { RunEvent, RunRecord } from '../run/record.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
-import { type Asked, endingLine } from './ending-line.ts';
+import { endingLine, type Requested } from './ending-line.ts';
 import { type Level, level } from './journal.ts';
 import { eventLine, type WaitEvent, warningOf } from './run-lines.ts';
 import type { Output } from './stderr.ts';
 import { WaitNotice, waitStateOf } from './wait-notice.ts';
 
-export interface ReporterSettings extends Asked {
-  readonly verbosity: 'quiet' | 'normal' | 'verbose';
-  /** json: the same lines at the same moments, each as one object with the facts of the event. */
-  readonly logFormat: 'text' | 'json';
-  /** The trace that the run is part of; null: none. */
-  readonly traceId: string | null;
-}
+/** `logFormat` json: the same lines at the same moments, each as one object with the facts. */
+export type ReporterSettings = Requested & Pick<Settings, 'verbosity' | 'logFormat' | 'traceId'>;
 
 export class Reporter {
   readonly #settings: ReporterSettings;

@@ -65,16 +65,7 @@ export type RunEvent =
       readonly validMs: number;
       readonly unconfirmedMs: number;
     }
-  /**
-   * The command has ended, and at the release no quorum showed our value: another holder had the
-   * lock, or it was only missing.
-   */
-  | { readonly kind: 'lost-at-release' }
-  | { readonly kind: 'missing-at-release' }
-  /** The lock was lost before the command was started: it never runs. */
-  | { readonly kind: 'never-started'; readonly reason: RunLossReason }
-  /** The guard died in the middle of the start: it is not known whether the command was started. */
-  | { readonly kind: 'unknown-start' }
+  | LossEvent
   | { readonly kind: 'killed' }
   /** The command has ended, and this many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
@@ -92,6 +83,18 @@ export type RunEvent =
   | { readonly kind: 'master-open'; readonly master: string; readonly isMinority: boolean }
   /** Another clock ran ahead of ours: the machine slept, or its time was set. */
   | { readonly kind: 'clock-jumped'; readonly ms: number };
+
+/** Reported where the command is not, or no longer, there to be stopped. */
+export type LossEvent =
+  /**
+   * The command has ended, and at the release no quorum showed our value: another holder had the
+   * lock, or it was only missing.
+   */
+  | { readonly kind: 'lost-at-release' | 'missing-at-release' }
+  /** The lock was lost before the command was started: it never runs. */
+  | { readonly kind: 'never-started'; readonly reason: RunLossReason }
+  /** The guard died in the middle of the start: it is not known whether the command was started. */
+  | { readonly kind: 'unknown-start' };
 
 export type ReportRun = (event: RunEvent) => void;
 

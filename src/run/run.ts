@@ -38,7 +38,6 @@ export class Run {
   #hasStarted = false;
   #isKilling = false;
   #hasCrashed = false;
-  #isLossTold = false;
   /** When each signal came last. */
   readonly #signalledAt = new Map<Signal, number>();
   #beganAt = 0;
@@ -106,10 +105,10 @@ export class Run {
   }
 
   #report(event: RunEvent): void {
+    const isFirstLoss = isLoss(event) && this.#unconfirmedMs === null;
+    if (isFirstLoss) this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
     this.#parts.report(event);
-    if (!isLoss(event) || this.#isLossTold) return;
-    this.#isLossTold = true;
-    this.#parts.onLost(this.#confirmed, this.#record());
+    if (isFirstLoss) this.#parts.onLost(this.#confirmed, this.#record());
   }
 
   #perform(action: Action): void {
@@ -132,13 +131,8 @@ export class Run {
         return this.#sweep();
       case 'release':
         return void this.#release().catch(this.crash);
-      case 'tell-never-started':
-        this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
-        return this.#report({ kind: 'never-started', reason: action.reason });
-      case 'tell-unknown-start':
-        return this.#report({ kind: 'unknown-start' });
-      case 'tell-missing':
-        return this.#tellMissing(action.isLoss);
+      case 'report':
+        return this.#report(action.event);
     }
   }
 
@@ -211,10 +205,7 @@ export class Run {
     const { cause } = this.#state;
     const { validUntil, startedAt } = this.#confirmed;
     const now = this.#now();
-    if (cause?.kind === 'lost') {
-      this.#keeper?.stopExtending();
-      this.#unconfirmedMs = now - startedAt;
-    }
+    if (cause?.kind === 'lost') this.#keeper?.stopExtending();
     this.#child?.stop(signal);
     this.#alarm(this.#settings.graceMs, { kind: 'kill-due' });
     if (!cause) return;
@@ -288,11 +279,6 @@ export class Run {
     if (loss) this.post({ kind: 'missing', reason: loss });
     await redlock.settled();
     this.post({ kind: 'released' });
-  }
-
-  #tellMissing(isLoss: boolean): void {
-    if (isLoss) this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
-    this.#report({ kind: isLoss ? 'lost-at-release' : 'missing-at-release' });
   }
 
   #end(): void {

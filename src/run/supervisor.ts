@@ -15,8 +15,8 @@ import {
   type ChildExit,
   type Ending,
   hasRun,
+  type LossEvent,
   type Lost,
-  type RunLossReason,
   type Signal,
 } from './record.ts';
 import { meaningOf } from './signals.ts';
@@ -72,12 +72,7 @@ export type Action =
   | { readonly kind: 'sweep' }
   /** With `unkillable` processes the lock is left to expire, and only its history is completed. */
   | { readonly kind: 'release' }
-  /** Report that the lock was lost before the command was started. */
-  | { readonly kind: 'tell-never-started'; readonly reason: RunLossReason }
-  /** Report that it is not known whether the command was started. */
-  | { readonly kind: 'tell-unknown-start' }
-  /** Report that our value was missing; `isLoss`: that another holder has had the lock. */
-  | { readonly kind: 'tell-missing'; readonly isLoss: boolean };
+  | { readonly kind: 'report'; readonly event: LossEvent };
 
 export const initialState: State = {
   phase: 'acquiring',
@@ -89,27 +84,23 @@ export const initialState: State = {
 
 type Step = readonly [State, readonly Action[]];
 
+const steps: Readonly<Record<Phase, (state: State, event: Event) => Step>> = {
+  acquiring: whileAcquiring,
+  holding: whileHolding,
+  stopping: whileStopping,
+  sweeping: whileSweeping,
+  releasing: whileReleasing,
+  done: (state) => [state, []],
+};
+
 /** The next state and the actions. Events that no longer matter change nothing. */
 export function transition(state: State, event: Event): Step {
-  switch (state.phase) {
-    case 'acquiring':
-      return whileAcquiring(state, event);
-    case 'holding':
-      return whileHolding(state, event);
-    case 'stopping':
-      return whileStopping(state, event);
-    case 'sweeping':
-      return whileSweeping(state, event);
-    case 'releasing':
-      return whileReleasing(state, event);
-    case 'done':
-      return [state, []];
-  }
+  return steps[state.phase](state, event);
 }
 
 /**
  * Whether --hold-at-least applies: not to a command that never ran, or ran without its lock, nor
- * where a person wants the lock free; with `success` only to one that ended by itself, with 0.
+ * where an operator wants the lock free; with `success` only to one that ended by itself, with 0.
  */
 export function isKept(state: State, holdOn: HoldOn): boolean {
   const { cause, childExit } = state;
@@ -165,13 +156,11 @@ function whileHolding(state: State, event: Event): Step {
         [sweep],
       ];
     case 'lost':
+    case 'max-run':
+    case 'replaced':
       return stopping(event, null);
     case 'stop-asked':
       return stopping({ kind: 'stopped', by: event.by }, null);
-    case 'max-run':
-      return stopping(event, null);
-    case 'replaced':
-      return stopping(event, null);
     case 'signal':
       return whileHoldingSignal(state, event);
     default:
@@ -223,7 +212,7 @@ function whileStopping(state: State, event: Event): Step {
       if (!event.isOutlived && event.reason !== 'taken' && event.reason !== 'expired')
         return [state, []];
       if (state.cause?.kind === 'lost') return [{ ...state, cause: event }, []];
-      // What has not been told to stop yet is told now, and the loss is reported.
+      // What has not been sent the stop signal yet gets it now, and the loss is reported.
       return [{ ...state, cause: event }, [{ kind: 'stop', signal: null }]];
     case 'signal':
       if (isOrderToStop(event.signal)) return kill(state);
@@ -269,7 +258,10 @@ function whileReleasing(state: State, event: Event): Step {
   const cause: Cause | null = isLoss
     ? { kind: 'lost', reason: event.reason, isAtRelease: true }
     : state.cause;
-  return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];
+  return [
+    { ...state, cause },
+    [report({ kind: isLoss ? 'lost-at-release' : 'missing-at-release' })],
+  ];
 }
 
 /** The guard sends SIGKILL by itself where the grace is over, or only one guard is left. */
@@ -282,10 +274,9 @@ function afterStop(state: State, childExit: ChildExit): State {
 function neverStarted(state: State, childExit: NeverStarted): Step {
   const { reason } = childExit;
   if (state.cause !== null) return [{ ...state, phase: 'releasing', childExit }, [release]];
-  const tell: Action = { kind: 'tell-never-started', reason };
   return [
     { ...state, phase: 'releasing', cause: { kind: 'lost', reason }, childExit },
-    [tell, release],
+    [report({ kind: 'never-started', reason }), release],
   ];
 }
 
@@ -294,7 +285,7 @@ function unknownStart(state: State, childExit: ChildExit & { kind: 'unknown-star
   const cause: Cause = { kind: 'lost', reason: 'guard-lost' };
   return [
     { ...state, phase: 'sweeping', cause, childExit },
-    [{ kind: 'tell-unknown-start' }, sweep],
+    [report({ kind: 'unknown-start' }), sweep],
   ];
 }
 
@@ -313,6 +304,10 @@ function releasing(state: State, unkillable: readonly Unkillable[]): Step {
 
 type SignalEvent = Extract<Event, { kind: 'signal' }>;
 type NeverStarted = Extract<ChildExit, { kind: 'never-started' }>;
+
+function report(event: LossEvent): Action {
+  return { kind: 'report', event };
+}
 
 const sweep: Action = { kind: 'sweep' };
 const start: Action = { kind: 'start-child' };

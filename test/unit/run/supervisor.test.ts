@@ -379,7 +379,7 @@ describe('a guard that dies', () => {
       exit,
     });
     expect(state).toMatchObject({ phase: 'sweeping', cause: lost, childExit: exit });
-    expect(actions).toEqual([{ kind: 'tell-unknown-start' }, { kind: 'sweep' }]);
+    expect(actions).toEqual([{ kind: 'report', event: exit }, { kind: 'sweep' }]);
   });
 
   it.each<[string, readonly Event[]]>([
@@ -406,27 +406,27 @@ describe('a lock that is missing when it is to be released', () => {
     const [state, actions] = transition(replay(past), { kind: 'missing', reason });
     return [state.cause?.kind, actions];
   };
-  const told = (isLoss: boolean) => [{ kind: 'tell-missing', isLoss }];
+  const reported = (event: string) => [{ kind: 'report', event: { kind: `${event}-at-release` } }];
 
   it('taken: lost, whatever the command returned, or for whatever it was stopped', () => {
-    expect(after(well, 'taken')).toEqual(['lost', told(true)]);
-    expect(after(stopped({ kind: 'max-run' }), 'taken')).toEqual(['lost', told(true)]);
+    expect(after(well, 'taken')).toEqual(['lost', reported('lost')]);
+    expect(after(stopped({ kind: 'max-run' }), 'taken')).toEqual(['lost', reported('lost')]);
   });
 
   it('only missing: reported, and the exit code of the command stands', () => {
-    expect(after(well, 'expired')).toEqual(['child', told(false)]);
+    expect(after(well, 'expired')).toEqual(['child', reported('missing')]);
   });
 
   it('stopped for a newer run: told, and still replaced', () => {
     expect(after(stopped({ kind: 'replaced', by: 'b' }), 'taken')).toEqual([
       'replaced',
-      told(false),
+      reported('missing'),
     ]);
   });
 
   it('stopped on request: told, and still stopped; the lock is not kept', () => {
     const asked = stopped({ kind: 'stop-asked', by });
-    expect(after(asked, 'taken')).toEqual(['stopped', told(false)]);
+    expect(after(asked, 'taken')).toEqual(['stopped', reported('missing')]);
     expect(isKept(replay(asked), 'always')).toBe(false);
     expect(isKept(replay(well), 'always')).toBe(true);
     expect(exitStatusOf(endingOf(replay(asked)), 75).code).toBe(79);
