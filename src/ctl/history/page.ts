@@ -1,11 +1,10 @@
-// The page of --html: the timeline above a table of the same runs and of what people did, the
+// The page of --html: the timeline above a table of the same runs and of what operators did, the
 // newest first. Pure. It loads nothing and runs no script, and its Content-Security-Policy forbids
 // it.
 
-import { roughly } from '../../text/lines.ts';
 import { momentOf } from '../../text/time.ts';
-import { type PastAct, type PastRun, startOf } from './run-history.ts';
-import { actLineOf, kindOf, reasonOf, waitedText } from './run-text.ts';
+import { startOf } from './run-history.ts';
+import { historyRows, type Row, sentenceOf } from './run-text.ts';
 import { escaped, renderTimeline, type Shown } from './timeline.ts';
 import { frames } from './timeline-layout.ts';
 
@@ -51,10 +50,7 @@ export function renderHtmlPage(shown: Shown, summary: string): string {
   const last = runs.slice(-mostNarrow);
   const since = last[0] && runs.length > mostNarrow ? startOf(last[0]) : 0;
   const lastActs = acts.filter(({ at }) => Date.parse(at) >= since);
-  const rows = [
-    ...runs.map((run) => ({ atMs: startOf(run), row: rowOf(run) })),
-    ...acts.map((act) => ({ atMs: Date.parse(act.at), row: rowOfAct(act) })),
-  ].sort((a, b) => b.atMs - a.atMs);
+  const rows = historyRows(runs, acts).reverse();
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -74,7 +70,7 @@ ${renderTimeline({ ...shown, runs: last, acts: lastActs }, frames.narrow)}</div>
 <table>
 <thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
 <tbody>
-${rows.map(({ row }) => row).join('\n')}
+${rows.map(rowText).join('\n')}
 </tbody>
 </table>
 </body>
@@ -82,33 +78,15 @@ ${rows.map(({ row }) => row).join('\n')}
 `;
 }
 
-function rowOf(run: PastRun): string {
-  const { name, beganAt, user, host, pid, label, heldMs } = run;
+function rowText({ atMs, name, label, user, host, pid, spans, end, kind }: Row): string {
   const cells = [
-    ['when', momentOf(Date.parse(beganAt))],
+    ['when', momentOf(atMs)],
     ['', name],
     ['', `${label}, ${user}@${host}, pid ${pid}`],
-    ['span', waitedText(run)],
-    ['span', heldMs === null ? '' : roughly(heldMs)],
-    ['', reasonOf(run)],
+    ['span', spans[0]],
+    ['span', spans[1]],
+    ['', sentenceOf(end)],
   ];
-  return rowText(cells, kindOf(run));
-}
-
-function rowOfAct(act: PastAct): string {
-  const { name, at, user, host, pid } = act;
-  const cells = [
-    ['when', momentOf(Date.parse(at))],
-    ['', name],
-    ['', `redlockctl, ${user}@${host}, pid ${pid}`],
-    ['span', ''],
-    ['span', ''],
-    ['', actLineOf(act)],
-  ];
-  return rowText(cells, 'act');
-}
-
-function rowText(cells: readonly string[][], kind: string): string {
   const row = cells.map(
     ([look = '', text = ''], at) =>
       `<td class="${look}" data-head="${heads[at]}">${escaped(text)}</td>`,

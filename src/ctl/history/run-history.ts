@@ -66,38 +66,35 @@ export interface PastAct extends Person {
   readonly at: string;
   /** The token of the holder, or of the freeze, that it was done to. */
   readonly token: string;
-  /** How many masters have its line. */
+  /** How many masters have its entry. */
   readonly masters: number;
 }
 
-/** What a line tells, and when each master that has it received it. */
-interface Told<Line> {
-  readonly line: Line;
+/** An entry, and when each master that has it received it. */
+interface Kept<Entry> {
+  readonly entry: Entry;
   readonly takenAtMs: number[];
 }
 
 /**
- * What the histories of all masters tell, each line once. It may have been written twice to a
+ * The entries in the histories of all masters, each once. It may have been written twice to a
  * master; the first time counts.
  */
-function toldBy<Line>(
+function entriesIn<Entry>(
   histories: readonly SeenHistory[],
-  parse: (text: string) => Line | null,
-  idOf: (line: Line) => string,
-): Told<Line>[] {
-  const all = new Map<string, Told<Line>>();
+  parse: (line: string) => Entry | null,
+  idOf: (entry: Entry) => string,
+): Kept<Entry>[] {
+  const all = new Map<string, Kept<Entry>>();
   for (const { lines } of histories) {
-    const first = new Map<string, { line: Line; takenAtMs: number }>();
-    for (const { line: text, takenAtMs } of lines) {
-      const line = parse(text);
-      const known = line && first.get(idOf(line));
-      if (line && (!known || takenAtMs < known.takenAtMs))
-        first.set(idOf(line), { line, takenAtMs });
-    }
-    for (const [id, { line, takenAtMs }] of first) {
-      const told = all.get(id) ?? { line, takenAtMs: [] };
-      told.takenAtMs.push(takenAtMs);
-      all.set(id, told);
+    const ids = new Set<string>();
+    for (const { line, takenAtMs } of [...lines].sort((a, b) => a.takenAtMs - b.takenAtMs)) {
+      const entry = parse(line);
+      if (entry === null || ids.has(idOf(entry))) continue;
+      ids.add(idOf(entry));
+      const kept = all.get(idOf(entry)) ?? { entry, takenAtMs: [] };
+      kept.takenAtMs.push(takenAtMs);
+      all.set(idOf(entry), kept);
     }
   }
   return [...all.values()];
@@ -105,8 +102,8 @@ function toldBy<Line>(
 
 /** In the order of time. `histories`: of each master. */
 export function pastActsOf(name: string, histories: readonly SeenHistory[]): PastAct[] {
-  return toldBy(histories, parseAct, ({ id }) => id)
-    .map(({ line: { kind, by, token }, takenAtMs }) => {
+  return entriesIn(histories, parseAct, ({ id }) => id)
+    .map(({ entry: { kind, by, token }, takenAtMs }) => {
       const at = iso(median(takenAtMs));
       return { name, act: kind, at, ...by, token, masters: takenAtMs.length };
     })
@@ -115,8 +112,8 @@ export function pastActsOf(name: string, histories: readonly SeenHistory[]): Pas
 
 /** In the order in which they began. `histories`: of each master. */
 export function pastRunsOf(name: string, histories: readonly SeenHistory[]): PastRun[] {
-  const past = toldBy(histories, parseRun, ({ token }) => token).map(({ line, takenAtMs }) =>
-    pastRunOf(name, line, takenAtMs),
+  const past = entriesIn(histories, parseRun, ({ token }) => token).map((kept) =>
+    pastRunOf(name, kept.entry, kept.takenAtMs),
   );
   return inOrder([...past, ...skippedRunsOf(name, histories)]);
 }
@@ -231,10 +228,7 @@ function presentRunOf(
 
 /** Ordered by when they began to try: the time at which cron has started them. */
 export function inOrder(runs: readonly PastRun[]): PastRun[] {
-  return runs
-    .map((run) => ({ run, startMs: startOf(run), endMs: endOf(run) }))
-    .sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
-    .map(({ run }) => run);
+  return [...runs].sort((a, b) => startOf(a) - startOf(b) || endOf(a) - endOf(b));
 }
 
 /**

@@ -1,5 +1,5 @@
 // Past runs as text: how each ended (a kind, which decides the colour, and a sentence), and the
-// table of them, which fits a terminal: a long sentence stands below its row. Pure.
+// table of them, which fits a terminal: a long sentence is below its row. Pure.
 
 import stringWidth from 'string-width';
 import { fitted, rowsOf } from '../../cli/rows.ts';
@@ -44,22 +44,21 @@ export const kinds: Readonly<Record<Kind, string>> = {
   missed: 'did not run',
 };
 
+/** Of a run that held its lock; otherwise it is done or failed. */
+const kindOfOutcome: ReadonlyMap<string, Kind> = new Map([
+  ['running', 'running'],
+  ['lost', 'lost'],
+  ['max-run', 'max-run'],
+  ['signal', 'stopped'],
+  ['replaced', 'stopped'],
+  ['stopped', 'stopped'],
+  ['unwanted', 'stopped'],
+]);
+
 export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
   if (outcome === vanished) return vanished;
   if (heldMs === null) return 'missed';
-  switch (outcome) {
-    case 'running':
-    case 'lost':
-    case 'max-run':
-      return outcome;
-    case 'signal':
-    case 'replaced':
-    case 'stopped':
-    case 'unwanted':
-      return 'stopped';
-    default:
-      return exitCode === 0 ? 'done' : 'failed';
-  }
+  return kindOfOutcome.get(outcome) ?? (exitCode === 0 ? 'done' : 'failed');
 }
 
 /** A shorter wait needs no explanation. */
@@ -73,7 +72,7 @@ export function reasonOf(run: PastRun): string {
   return sentenceOf(endingOf(run));
 }
 
-function sentenceOf([short, rest]: Ending): string {
+export function sentenceOf([short, rest]: Ending): string {
   return rest === '' ? short : `${short}: ${rest}`;
 }
 
@@ -87,12 +86,12 @@ function endingOf(run: PastRun): Ending {
   const why = reasonParts(run).join(', ');
   if (why === '') return [short, rest];
   if (rest === '') return [`${short} (${why})`, ''];
-  // What is told of a blocker may end with a note of its own.
-  const tellsOfBlocker = waited !== '' || (run.heldMs === null && run.blocker !== null);
-  return [short, `${rest} (${tellsOfBlocker ? 'this run: ' : ''}${why})`];
+  // The text about a blocker may end with a note of its own.
+  const hasBlocker = waited !== '' || (run.heldMs === null && run.blocker !== null);
+  return [short, `${rest} (${hasBlocker ? 'this run: ' : ''}${why})`];
 }
 
-/** Empty for a run that did not wait, or whose end tells what was in its way. */
+/** Empty for a run that did not wait, or whose end names what was in its way. */
 function waitedFor({ heldMs, waitMs, blocker }: PastRun): string {
   if (heldMs === null || waitMs === null || waitMs < longWaitMs || blocker === null) return '';
   return `waited: ${heldLine(blocker)}`;
@@ -155,15 +154,6 @@ export function actTextOf({ act, ...person }: PastAct): string {
   return `${actWords[act]}: ${personLine(person)}`;
 }
 
-/** What a person did: `asked the holder to stop: "hotfix"`. */
-export function actLineOf(act: PastAct): string {
-  return sentenceOf(endingOfAct(act));
-}
-
-function endingOfAct({ act, note }: PastAct): Ending {
-  return [actWords[act], note === null ? '' : quoted(note)];
-}
-
 const actWords: Readonly<Record<PastAct['act'], string>> = {
   stop: 'asked the holder to stop',
   break: 'broke the lock',
@@ -204,8 +194,8 @@ const longestRunner = 60;
 const leastLabel = 30;
 
 /**
- * Runs and what people did, by time. `columns`: the width of the terminal; null: there is none, and
- * the table has the same columns and rows whatever the names are.
+ * Runs and what operators did, by time. `columns`: the width of the terminal; null: there is none,
+ * and the table has the same columns and rows whatever the names are.
  * `isOneName`: all are of one lock: it is not named.
  */
 export function renderHistory(
@@ -214,53 +204,43 @@ export function renderHistory(
   isOneName: boolean,
   columns: number | null,
 ): string {
-  const rows = [
-    ...runs.map((run) => rowOf(run, isOneName)),
-    ...acts.map((act) => rowOfAct(act, isOneName)),
-  ].sort((a, b) => a.atMs - b.atMs);
+  const rows = historyRows(runs, acts);
   const whole = renderRows(rows, isOneName, true, columns);
   if (columns === null) return whole;
   const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
   return width <= columns ? whole : fitted(renderRows(rows, isOneName, false, columns), columns);
 }
 
-interface Row {
+/** A run, or what an operator did. */
+export interface Row extends Pick<PastRun, 'name' | 'host' | 'pid' | 'user' | 'label'> {
   readonly atMs: number;
-  readonly name: readonly string[];
-  readonly runner: string;
+  readonly kind: Kind | 'act';
   readonly spans: readonly [waited: string, held: string];
   readonly end: Ending;
 }
 
-function rowOf(run: PastRun, isOneName: boolean): Row {
-  const { name, label, heldMs } = run;
-  return {
-    atMs: startOf(run),
-    name: isOneName ? [] : [printable(name, 40)],
-    runner: runnerOf(run, label),
-    spans: [waitedText(run), heldMs === null ? '' : roughly(heldMs)],
-    end: endingOf(run),
-  };
+/** In the order of time. */
+export function historyRows(runs: readonly PastRun[], acts: readonly PastAct[]): Row[] {
+  const ofRuns = runs.map((run): Row => {
+    const held = run.heldMs === null ? '' : roughly(run.heldMs);
+    const spans = [waitedText(run), held] as const;
+    return { ...run, atMs: startOf(run), kind: kindOf(run), spans, end: endingOf(run) };
+  });
+  const ofActs = acts.map((act): Row => {
+    const end = [actWords[act.act], act.note === null ? '' : quoted(act.note)] as const;
+    const common = { label: 'redlockctl', kind: 'act', spans: ['', ''] } as const;
+    return { ...act, ...common, atMs: Date.parse(act.at), end };
+  });
+  return [...ofRuns, ...ofActs].sort((a, b) => a.atMs - b.atMs);
 }
 
-/** Empty where it is not known yet: a run tells it with its end. */
+/** Empty where it is not known yet: it is in the entry, which comes with the end. */
 export function waitedText({ waitMs }: PastRun): string {
   return waitMs === null ? '' : roughly(waitMs);
 }
 
-function rowOfAct(act: PastAct, isOneName: boolean): Row {
-  const { name, at } = act;
-  return {
-    atMs: Date.parse(at),
-    name: isOneName ? [] : [printable(name, 40)],
-    runner: runnerOf(act, 'redlockctl'),
-    spans: ['', ''],
-    end: endingOfAct(act),
-  };
-}
-
 /** The number is whole, and 30 characters of the command, however long user and host are. */
-function runnerOf({ user, host, pid }: Pick<PastRun, 'user' | 'host' | 'pid'>, label: string) {
+function runnerOf({ user, host, pid, label }: Row): string {
   const runner = `${user}@${host}`;
   const roomForLabel = longestRunner - runner.length - ` ${pid} `.length;
   const what = ` ${pid} ${printable(label, Math.max(leastLabel, roomForLabel))}`;
@@ -284,19 +264,19 @@ function renderRows(
   ];
   const table = renderTable(
     head,
-    rows.map(({ atMs, name, runner, spans, end }) => [
-      momentOf(atMs),
-      ...name,
-      ...(hasRunner ? [runner] : []),
-      ...spans,
-      end[0],
+    rows.map((row) => [
+      momentOf(row.atMs),
+      ...(isOneName ? [] : [printable(row.name, 40)]),
+      ...(hasRunner ? [runnerOf(row)] : []),
+      ...row.spans,
+      row.end[0],
     ]),
   );
   const [heading = '', ...lines] = table.trimEnd().split('\n');
   if (heading === '') return '';
   const most = columns === null ? Number.POSITIVE_INFINITY : columns - indent.length;
   const below = (row: Row) =>
-    [hasRunner ? '' : row.runner, row.end[1]]
+    [hasRunner ? '' : runnerOf(row), row.end[1]]
       .filter((text) => text !== '')
       .flatMap((text) => rowsOf(text, most).map((line) => indent + line));
   const all = [heading, ...lines.flatMap((line, at) => [line, ...below(rows[at] as Row)])];
