@@ -1,4 +1,4 @@
-// The end of a run as a line for people: `what: which: why (what to do)`. Pure.
+// The end of a run as one line: `what: which: why (what to do)`. Pure.
 
 import type { Settings } from '../config/settings.ts';
 import type { ChildExit, Lost, RunLossReason, RunRecord } from '../run/record.ts';
@@ -69,7 +69,7 @@ function hangupLine(which: string, ended: string, advice: string): string {
   return `hangup: ${which}: ${why} (to outlive it: ${advice}; nohup redlock-run does not help)`;
 }
 
-/** What only a shell understands, most of it no program. */
+/** Words that only a shell understands; most of them are no programs. */
 const shellWord =
   /^(\w+=.*|\.|alias|cd|eval|exec|export|for|if|set|source|ulimit|umask|unset|until|while)$/s;
 

@@ -11,13 +11,13 @@ import { prefixOf } from './journal.ts';
 /** An error with one line for people and the exit code that belongs to it. */
 export type Expected = Error & { readonly exitCode: number };
 
-/** Where a failure is told. */
-export interface Told {
+/** Where a failure is reported. */
+export interface ErrorOutput {
   readonly stderr: Pick<NodeJS.WritableStream, 'on' | 'write'>;
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** Says that what was asked for cannot be written to stdout, and returns the exit code. */
+/** Reports that the requested output cannot be written to stdout, and returns the exit code. */
 export function reportOutputFailure(program: string, error: NodeJS.ErrnoException): number {
   // The reader may have read enough, as head(1) does: no message, but not a success either.
   if (error.code !== 'EPIPE')
@@ -30,7 +30,7 @@ export function reportFailure(
   program: string,
   error: unknown,
   isUnavailable: (error: unknown) => error is Expected,
-  { stderr, environment }: Told,
+  { stderr, environment }: ErrorOutput,
 ): number {
   const prefix = prefixOf('error', environment);
   stderr.on('error', () => {});
@@ -53,7 +53,7 @@ export function reportFailure(
 
 /**
  * The stack with every place in a bundle replaced by its place in the sources, where the bundle has
- * a source map. The map stands beside the bundle, which does not name it: Node would load it.
+ * a source map. The map is beside the bundle, which does not name it: Node would load it.
  */
 export function originalStack(stack: string): string {
   const maps = new Map<string, SourceMap | null>();

@@ -1,6 +1,6 @@
 // Turns the events of a run into lines on stderr, and decides which of them are printed and when. A
-// run that succeeds without waiting prints nothing, so that cron sends no mail. A wait is told by
-// its notice: wait-notice.ts.
+// run that succeeds without waiting prints nothing, so that cron sends no mail. A wait has
+// its own notice: wait-notice.ts.
 
 import type { Settings } from '../config/settings.ts';
 import type { RunEvent, RunRecord } from '../run/record.ts';
@@ -46,29 +46,29 @@ export class Reporter {
     else {
       const warning = warningOf(event);
       if (verbosity === 'verbose' || (verbosity === 'normal' && warning === 'always'))
-        this.#say(warning ? 'warning' : 'info', event.kind, eventLine(names, event), event);
+        this.#print(warning ? 'warning' : 'info', event.kind, eventLine(names, event), event);
     }
   }
 
   /** Prints a fact that is no event of the run; only with -v. */
   detail(line: string): void {
-    if (this.#settings.verbosity === 'verbose') this.#say('info', 'detail', line);
+    if (this.#settings.verbosity === 'verbose') this.#print('info', 'detail', line);
   }
 
   /** Prints a warning about something that should be corrected one day; only with -v. */
   minorWarning(line: string): void {
     const { verbosity } = this.#settings;
-    if (verbosity === 'verbose') this.#say('warning', 'detail', `warning: ${line}`);
+    if (verbosity === 'verbose') this.#print('warning', 'detail', `warning: ${line}`);
   }
 
   /** Prints a warning about something that was most likely not meant; not with -q. */
   warn(line: string): void {
-    if (this.#settings.verbosity !== 'quiet') this.#say('warning', 'warning', `warning: ${line}`);
+    if (this.#settings.verbosity !== 'quiet') this.#print('warning', 'warning', `warning: ${line}`);
   }
 
   /** Prints an error that is no event of the run, also with -q. */
   error(line: string): void {
-    this.#say('error', 'error', line);
+    this.#print('error', 'error', line);
   }
 
   finished(record: RunRecord): void {
@@ -77,7 +77,7 @@ export class Reporter {
     const line = endingLine(this.#settings, record);
     if (line === null || (isBusy && this.#settings.verbosity === 'quiet')) return;
     // A run that was refused is no error: its exit code says so.
-    this.#say(isBusy ? 'warning' : 'error', 'finished', line, record);
+    this.#print(isBusy ? 'warning' : 'error', 'finished', line, record);
   }
 
   #waiting(event: WaitEvent): void {
@@ -93,10 +93,10 @@ export class Reporter {
 
   #waitLine(line: string, facts: object, paint: (line: string) => string): void {
     const kind = this.#waitEvent?.kind ?? 'waiting';
-    this.#say(kind === 'waiting' ? 'notice' : 'info', kind, line, facts, paint);
+    this.#print(kind === 'waiting' ? 'notice' : 'info', kind, line, facts, paint);
   }
 
-  #say(
+  #print(
     levelName: Level,
     kind: string,
     message: string,

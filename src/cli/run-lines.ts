@@ -1,4 +1,4 @@
-// The events of a run as lines for people, `what: which: why (what to do)`, and which of them are
+// The events of a run as lines, `what: which: why (what to do)`, and which of them are
 // warnings. Pure. The reporter decides which lines are printed, and when.
 
 import { differenceLine } from '../redis/master-lists.ts';
@@ -36,7 +36,7 @@ const warningKinds: ReadonlyMap<RunEvent['kind'], 'always' | 'verbose'> = new Ma
 
 /** Whether the event is a warning, and whether it is printed without -v; null: it is none. */
 export function warningOf(event: RunEvent): 'always' | 'verbose' | null {
-  // With --keep-background, leftover processes are what the user asked for.
+  // With --keep-background, leftover processes are what the user wants.
   if (event.kind === 'leftovers' && event.isKept) return null;
   if (event.kind === 'master-open' && event.isMinority) return 'verbose';
   return warningKinds.get(event.kind) ?? null;

@@ -1,4 +1,4 @@
-// Tells a person of a wait. On a terminal, while our process group is in its foreground, one line
+// Shows that a run waits. On a terminal, while our process group is in its foreground, one line
 // changes each second. Without a terminal the same line is printed when the wait begins, when the
 // holder changes, and once a minute: a log that is silent for long is taken for a dead job.
 
@@ -18,7 +18,7 @@ export interface WaitState {
   /** Changes with the holder: then the line is printed again. '': it is between two holders. */
   readonly key: string;
   readonly position: number | null;
-  /** No line is printed before the wait has lasted so long, in ms; what is drawn is not delayed. */
+  /** No line is printed before the wait has lasted this long, in ms; drawing is not delayed. */
   readonly printAfterMs: number;
   /** "held by ... for 3m20s", at this time of day in ms. */
   readonly why: (nowMs: number) => string;
@@ -26,7 +26,7 @@ export interface WaitState {
 
 export interface WaitNoticeSettings {
   readonly names: readonly string[];
-  /** The longest that the wait may last, in ms; null: for ever. */
+  /** How long the wait may last, in ms; null: indefinitely. */
   readonly waitMs: number | null;
   /** Prints a line; `paint` adds colours to it. `waitedMs`: for how long the wait has lasted. */
   readonly print: (line: string, paint: Paint, waitedMs: number) => void;
@@ -35,8 +35,8 @@ export interface WaitNoticeSettings {
 }
 
 const everyMs = 1_000;
-/** The longest silence of a log. */
-const silenceMs = 60_000;
+/** For how long a log may be silent. */
+const maxSilenceMs = 60_000;
 
 export class WaitNotice {
   readonly #settings: WaitNoticeSettings;
@@ -66,16 +66,16 @@ export class WaitNotice {
     this.#isDumb = this.#isTerminal && environment.TERM === 'dumb';
   }
 
-  /** An attempt of a wait of so many ms has ended without the lock, and the wait goes on. */
+  /** An attempt has ended without the lock, and the wait, which has lasted `waitedMs`, goes on. */
   update(state: WaitState, waitedMs: number): void {
     this.#updateCount += 1;
     // A wait that is begun anew, after a lock that came too late, goes on counting.
     this.#beganAt = Math.min(this.#beganAt, performance.now() - waitedMs);
-    this.#timer ??= setInterval(() => void this.#tell(), everyMs).unref();
+    this.#timer ??= setInterval(() => void this.#show(), everyMs).unref();
     this.#state = state.key === '' ? { ...state, key: this.#state?.key ?? '' } : state;
-    // Nothing is said of a first attempt: the second one has the position in the queue, and the
+    // A first attempt is not shown: the second one has the position in the queue, and the
     // answers of all masters; and contenders that split the vote are often done by then.
-    if (this.#updateCount >= 2) void this.#tell();
+    if (this.#updateCount >= 2) void this.#show();
   }
 
   /** Removes the line, so that another one can be printed; the wait goes on. */
@@ -92,7 +92,7 @@ export class WaitNotice {
     this.#updateCount = 0;
   }
 
-  async #tell(): Promise<void> {
+  async #show(): Promise<void> {
     this.#paint ??= (await import('./colour.ts')).paintedWait;
     if (this.#state === null) return;
     const isDrawn = this.#isTerminal && !this.#isDumb;
@@ -141,7 +141,7 @@ export class WaitNotice {
       const silentMs = now - this.#printed.at;
       // A queue may move many times a second.
       const hasChanged = state.key !== this.#printed.key && silentMs >= everyMs;
-      if (!hasChanged && silentMs < silenceMs) return;
+      if (!hasChanged && silentMs < maxSilenceMs) return;
     }
     this.#printed = { key: state.key, at: now };
     const { line, paintRow } = this.#shown(state, paint);
@@ -149,14 +149,14 @@ export class WaitNotice {
   }
 }
 
-/** How long no quorum may answer, in ms, before it is worth a line: the end tells of it as well. */
-const untoldMs = 5_000;
+/** How long no quorum may answer, in ms, before it is worth a line: the end has one as well. */
+const quietMs = 5_000;
 
-/** What an event of a wait tells. `slotCount`: how many slots we ask for; null: none. */
+/** What an event of a wait shows. `slotCount`: how many slots we ask for; null: none. */
 export function waitStateOf(event: WaitEvent, slotCount: number | null): WaitState {
   if (event.kind === 'no-quorum') {
     const { failures } = event;
-    const printAfterMs = hasRestarted(event) ? 0 : untoldMs;
+    const printAfterMs = hasRestarted(event) ? 0 : quietMs;
     const why = () => `no quorum: ${failuresLine(failures)}`;
     return { key: event.kind, position: null, printAfterMs, why };
   }
@@ -169,7 +169,7 @@ export function waitStateOf(event: WaitEvent, slotCount: number | null): WaitSta
   return { key: holder, position, printAfterMs: 0, why };
 }
 
-/** Waiting for masters that have restarted is told early: users do not expect it. */
+/** A wait for masters that have restarted is shown early: users do not expect it. */
 function hasRestarted({ failures }: Extract<WaitEvent, { kind: 'no-quorum' }>): boolean {
   return failures.some(({ failed }) => failed.cause === 'restarted');
 }

@@ -22,7 +22,7 @@ import { cpuQuota } from '../system/cpu-quota.ts';
 import { processUserOf } from '../system/process-user.ts';
 import { renderDuration } from '../text/time.ts';
 import { type JobMasters, lockOf, mastersOf } from './job-parts.ts';
-import { type JobEnd, JobTelling } from './job-telling.ts';
+import { type JobEnd, JobReports } from './job-reports.ts';
 
 /** With less of a processor than this, a short ttl leaves no time to end many processes. */
 const minCores = 0.5;
@@ -34,21 +34,21 @@ export async function runJob(
   reporter: Reporter,
   folder: string,
 ): Promise<ExitStatus> {
-  const telling = new JobTelling(settings, reporter);
+  const reports = new JobReports(settings, reporter);
   const cores = cpuQuota()?.cores ?? Number.POSITIVE_INFINITY;
   if (cores < minCores && settings.ttlMs < minTtlMs) {
     const why = `its control group has ${cores} processors, and ending processes takes time`;
     reporter.warn(`ttl: ${renderDuration(settings.ttlMs)}: ${why} (use --ttl 10s or more)`);
   }
-  return telling.end(await endOf(settings, guardFile(folder), telling));
+  return reports.end(await endOf(settings, guardFile(folder), reports));
 }
 
 /** No master is started or asked for a command that cannot be guarded, isolated or executed. */
-async function endOf(settings: Settings, guard: string, telling: JobTelling): Promise<JobEnd> {
+async function endOf(settings: Settings, guard: string, reports: JobReports): Promise<JobEnd> {
   checkProcessTable();
   if (settings.isIsolated) checkIsolation(guard);
   const cannotStart = whyCannotStart(settings.command[0] ?? '', process.env.PATH);
-  if (cannotStart === null) return play(settings, guard, await mastersOf(settings), telling);
+  if (cannotStart === null) return play(settings, guard, await mastersOf(settings), reports);
   const record = { ...notStarted, cause: { kind: 'child' }, childExit: cannotStart } as const;
   return { record, servers: settings.masters };
 }
@@ -57,7 +57,7 @@ async function play(
   settings: Settings,
   guard: string,
   { addresses, whyMastersReplaced }: JobMasters,
-  { event: tell, seen, hooks }: JobTelling,
+  { event: tell, seen, hooks }: JobReports,
 ): Promise<JobEnd> {
   // Apart from what redlockctl loads: loading execa hides the caller's streams from all others.
   const client = await import('../run/guard-client.ts');

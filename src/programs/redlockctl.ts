@@ -7,7 +7,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { TonedLine } from '../cli/colour.ts';
-import { reportFailure, reportOutputFailure, type Told } from '../cli/failure.ts';
+import { type ErrorOutput, reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { helpColumns, renderVersion, type Width } from '../cli/help.ts';
 import { mayColour } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/argument-bytes.ts';
@@ -62,7 +62,7 @@ const ourselves = {
 export interface ProcessContext {
   readonly stdin: Pick<Width, 'isTTY'>;
   readonly stdout: Sink & Width;
-  readonly stderr: Call['stderr'] & Told['stderr'];
+  readonly stderr: Call['stderr'] & ErrorOutput['stderr'];
   readonly environment: NodeJS.ProcessEnv;
   readonly interrupted: Call['interrupted'];
   /** For a verb that stays for hours. */

@@ -38,18 +38,18 @@ export interface RunSettings {
   /** From the stop signal to SIGKILL. */
   readonly graceMs: number;
   /**
-   * We send SIGKILL at least so long before the end of validity, and the guard at least three
+   * We send SIGKILL at least this long before the end of validity, and the guard at least three
    * quarters of it.
    */
   readonly marginMs: number;
-  /** The sum of both: the stop signal is sent at least so long before the end of validity. */
+  /** The sum of both: the stop signal is sent at least this long before the end of validity. */
   readonly reserveMs: number;
   /** From the start of the last confirmed round to the next extension. */
   readonly extendEveryMs: number;
   readonly masterTimeoutMs: number;
   readonly stopSignal: Signal;
   readonly holdAtLeastMs: number;
-  /** After which runs the lock is kept for so long. */
+  /** After which runs the lock is kept for `holdAtLeastMs`. */
   readonly holdOn: HoldOn;
   readonly maxRunMs: number | null;
   readonly keepsBackground: boolean;
@@ -80,7 +80,7 @@ export interface RunParts {
   readonly userOf: (pid: number) => string | null;
   /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
-  /** Subscribes to what people ask of the holder; null: they are not listened to. */
+  /** Subscribes to the requests of operators; null: they are not received. */
   readonly listen: Listen | null;
   /** The line for the history of the lock that is about to be released; null: none. */
   readonly lineOf: (claim: Claim, record: RunRecord) => string | null;

@@ -139,9 +139,9 @@ export function isOutcome(word: string): word is Outcome {
 }
 
 /**
- * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed in time.
- * suspended: time ran out while this process was stopped, asleep or busy. guard-lost: a guard died
- * while the command ran. masters-replaced: later runs find other local masters.
+ * taken, expired: a quorum of masters confirmed it. unreachable: no extension was confirmed in
+ * time. suspended: time ran out while this process was stopped, asleep or busy. guard-lost: a guard
+ * died while the command ran. masters-replaced: later runs find other local masters.
  * starved: under the CPU quota, ending the command could have taken longer than the lock was valid.
  */
 export type RunLossReason = KeeperLossReason | 'guard-lost' | 'masters-replaced' | 'starved';

@@ -1,5 +1,5 @@
 // The layout of the timeline: from instants to pixels, with ticks at round times of the local day,
-// and a lane for what people did and for each host, with as many rows as it takes for bars and
+// and a lane for what operators did and for each host, with as many rows as it takes for bars and
 // texts not to overlap. Pure. The width of a text is a generous estimate.
 
 import { printable } from '../../text/foreign-text.ts';
@@ -14,7 +14,7 @@ export interface Frame {
   readonly left: number;
   readonly right: number;
   readonly mostTicks: number;
-  /** The title, and the name of a host, stand above what they name, and not beside it. */
+  /** The title, and the name of a host, are above what they name, and not beside it. */
   readonly isNarrow: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface Bar extends Labelled {
   readonly endX: number;
 }
 
-/** What a person did; a freeze that was thawed, or still stands, has an end as well. */
+/** What an operator did; a freeze that was thawed, or is still in force, has an end as well. */
 export interface Mark extends Labelled {
   readonly act: PastAct;
   readonly atX: number;

@@ -1,6 +1,6 @@
-// The runs as a picture. The timeline is one SVG: a lane for what people did, and one for each
+// The runs as a picture. The timeline is one SVG: a lane for what operators did, and one for each
 // host, waits hatched, runs as bars, runs that did not happen as crosses with the reason. A text or
-// a shape also tells what a colour means. Pure. It loads nothing and runs no script.
+// a shape also shows what a colour means. Pure. It loads nothing and runs no script.
 
 import { oneLine } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';

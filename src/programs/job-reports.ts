@@ -23,7 +23,7 @@ export interface JobEnd {
   readonly servers: readonly SeenServer[];
 }
 
-export class JobTelling {
+export class JobReports {
   readonly hooks: Hooks;
   readonly #settings: Settings;
   readonly #reporter: Reporter;
