@@ -86,10 +86,8 @@ const slowOfGuard = [
 /** Files of a suite share processes, whose start takes more than most files do. */
 const inOneProcess = { isolate: false };
 
-/** Scripts with short names, as they ship. */
-const shortScripts = { './lua-file.ts': `${import.meta.dirname}/test/servers/short-lua-file.ts` };
-/** Files that share processes, and find the scripts as they ship. */
-const shared = { ...inOneProcess, ...onRealTime, alias: shortScripts };
+/** Files that share processes. */
+const shared = { ...inOneProcess, ...onRealTime };
 /** The suites of real servers and programs. */
 const real = ['cli', 'ctl', 'library', 'redis', 'supervision'];
 /**

@@ -7,6 +7,7 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { aliases, fewCommands, noCluster } from './ioredis-parts.js';
 import { root } from './program.js';
 import { forCheckout, large, library, small, standalone } from './programs.js';
@@ -120,7 +121,7 @@ async function bundle(programs, options, define = {}) {
     input,
     platform: 'node',
     transform: { target: 'node20', define },
-    plugins: [knownVersion(), knownScripts(), fewCommands(), noCluster()],
+    plugins: [knownVersion(), await knownScripts(), fewCommands(), noCluster()],
     resolve: { alias: aliases },
     treeshake: { manualPureFunctions: unusedCalls },
     onLog: (level, log, print) => level === 'info' || print(level, log),
@@ -150,16 +151,38 @@ function knownVersion() {
   };
 }
 
-/** src/redis/calls/lua-file.ts with the texts of src/redis/scripts/ in it, with short names. */
-function knownScripts() {
-  const folder = join(root, 'src', 'redis', 'scripts');
-  const files = readdirSync(folder).map((name) => [
-    name.replace(/\.lua$/, ''),
-    readFileSync(join(folder, name), 'utf8'),
-  ]);
-  const table = JSON.stringify(shortLua(Object.fromEntries(files)));
-  const code = `const files = ${table};\nexport const luaFile = (name) => files[name];`;
-  const file = join(root, 'src', 'redis', 'calls', 'lua-file.ts');
+/** src/redis/calls/scripts.ts as a table of all scripts, with short names. */
+async function knownScripts() {
+  const { rolldown } = await import('rolldown');
+  const file = join(root, 'src', 'redis', 'calls', 'scripts.ts');
+  const define = { 'import.meta.url': JSON.stringify(pathToFileURL(file).href) };
+  const build = await rolldown({ input: file, platform: 'node', transform: { define } });
+  const { output } = await build.generate({ format: 'esm' });
+  await build.close();
+  const { scriptNames, scriptOf } = await import(
+    `data:text/javascript,${encodeURIComponent(output[0].code)}`
+  );
+  /** @type {Record<string, number>} */
+  const places = {};
+  /** @type {string[]} */
+  const scripts = [];
+  for (const name of scriptNames) {
+    for (const parts of [
+      [true, true],
+      [true, false],
+      [false, true],
+      [false, false],
+    ]) {
+      const { text, params } = scriptOf(name, ...parts);
+      const script = JSON.stringify({ text: shortLua(text), params });
+      if (!scripts.includes(script)) scripts.push(script);
+      places[[name, ...parts].join()] = scripts.indexOf(script);
+    }
+  }
+  const code = `const scripts = [${scripts}], places = ${JSON.stringify(places)};
+    export const scriptNames = ${JSON.stringify(scriptNames)};
+    export const scriptOf = (name, hasForms = true, hasHistory = true) =>
+      scripts[places[[name, hasForms, hasHistory].join()]];`;
   return { name: 'known-scripts', load: (/** @type {string} */ id) => (id === file ? code : null) };
 }
 

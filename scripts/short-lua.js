@@ -1,43 +1,40 @@
-// The Lua scripts with short names and few spaces, as the bundles have them. A server reads every
-// byte of a script each time; and the release of a run that ends has to lie before a slow server
-// together with the attempt that it undoes: Redis reads 16 KB, and then may find that the run has
-// gone.
+// A Lua script with short names and few spaces, as the bundles have it. A server reads every byte
+// of a script each time; and the release of a run that ends has to be before a slow server together
+// with the attempt that it undoes: Redis reads 16 KB, and then may find that the run has gone.
 //
-// A name means the same in all files, since one may be part of another: each name that is declared
-// somewhere gets one short name, which stands nowhere else. Comments stay: they hold `@include`.
+// Each declared name becomes one short name wherever it is used, also as the field of a table: the
+// only fields that are not ours are those of Redis and of Lua's libraries. `redis.call` is the most
+// frequent of them, and gets a name as well.
 
 // @ts-check
 
-const token = /--[^\n]*|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\d[\w.]*|[A-Za-z_]\w*|\s+|\.\.|==|./gs;
-const isName = (/** @type {string} */ text) => /^[A-Za-z_]/.test(text);
-const keywords =
-  'and break do else elseif end false for function if in local nil not or repeat return then ' +
-  'true until while';
+const token = /'(?:\\.|[^'\\])*'|\d[\w.]*|[A-Za-z_]\w*|\s+|\.\.|==|./gs;
+const declaration =
+  /\blocal (?!function)([\w, ]+)|\bfor ([\w, ]+) (?:in|=)|\bfunction *(\w*)\(([^)]*)/g;
+const field = /\b(?:redis|string|math|table)\.(\w+)/g;
+const reserved =
+  'ok err and break do else elseif end false for function if in local nil not or repeat return ' +
+  'then true until while';
 
-/**
- * Returns the files, by name, with short names in them.
- * @param {Readonly<Record<string, string>>} files
- * @returns {Record<string, string>}
- */
-export function shortLua(files) {
-  const tokens = Object.values(files).map((text) => text.match(token) ?? []);
-  const code = tokens.map((all) => all.filter((text) => !/^(\s|--)/.test(text)));
-  const declared = new Set(code.flatMap(declaredIn));
-  for (const field of code.flatMap(fieldsIn)) declared.delete(field);
-  const taken = new Set([...keywords.split(' '), ...code.flat().filter(isName)]);
-  /** @type {Map<string, string>} */
-  const short = new Map();
+/** @param {string} script without comments */
+export function shortLua(script) {
+  const text = `local send = redis.call\n${script.replaceAll('redis.call(', 'send(')}`;
+  const words = text.match(token) ?? [];
+  const fields = [...text.matchAll(field)].map(([, name = '']) => name);
+  const declared = [...text.matchAll(declaration)].flatMap(([, ...found]) =>
+    found.join().split(/\W+/),
+  );
+  const renamed = new Set(declared);
+  for (const name of ['', ...fields, ...reserved.split(' ')]) renamed.delete(name);
+  const taken = new Set([...words.filter((word) => !renamed.has(word)), ...reserved.split(' ')]);
   const free = shortNames().filter((name) => !taken.has(name));
-  for (const name of byCount(code.flat().filter((text) => declared.has(text)))) {
-    const next = name.length > 1 ? free.shift() : undefined;
-    short.set(name, next ?? name);
-  }
-  const shortened = (/** @type {string} */ text) =>
-    (text.match(token) ?? [])
-      .map((part, at, all) => (isNeedless(part, all[at - 1], all[at + 1]) ? '' : part))
-      .map((part) => short.get(part) ?? part)
-      .join('');
-  return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, shortened(text)]));
+  const countOf = (/** @type {string} */ name) => words.filter((word) => word === name).length;
+  const byCount = [...renamed].sort((a, b) => countOf(b) - countOf(a));
+  const short = new Map(byCount.map((name, at) => [name, free[at]]));
+  return words
+    .map((word, at) => (isNeedless(word, words[at - 1], words[at + 1]) ? '' : word))
+    .map((word) => short.get(word) ?? word)
+    .join('');
 }
 
 /**
@@ -47,55 +44,7 @@ export function shortLua(files) {
  * @param {string} [after]
  */
 function isNeedless(text, before = '', after = '') {
-  return /^ +$/.test(text) && !/[\w.-] [\w.-]/.test(`${before.at(-1)} ${after[0]}`);
-}
-
-/**
- * The names behind `local`, `function` and `for`, and the parameters.
- * @param {readonly string[]} code
- */
-function declaredIn(code) {
-  return code.flatMap((text, at) => {
-    if (!['local', 'function', 'for'].includes(text)) return [];
-    const rest = code.slice(at + 1);
-    const end = rest.findIndex((next) => ['=', 'in', ')'].includes(next));
-    const names = text === 'local' && rest[0] !== 'function' ? listOf(rest) : rest.slice(0, end);
-    return names.filter((next) => isName(next) && next !== 'function');
-  });
-}
-
-/**
- * The names of `a, b, c`, with which the code begins.
- * @param {readonly string[]} code
- */
-function listOf(code) {
-  let end = 1;
-  while (code[end] === ',') end += 2;
-  return code.slice(0, end);
-}
-
-/**
- * What stands behind a dot or a colon, and before `=` in a table: no names of variables.
- * @param {readonly string[]} code
- */
-function fieldsIn(code) {
-  let depth = 0;
-  return code.filter((text, at) => {
-    if (text === '{') depth += 1;
-    if (text === '}') depth -= 1;
-    const isField = ['.', ':'].includes(code[at - 1] ?? '') || (depth > 0 && code[at + 1] === '=');
-    return isName(text) && isField;
-  });
-}
-
-/**
- * Each once, the most frequent first.
- * @param {readonly string[]} names
- */
-function byCount(names) {
-  const counts = new Map();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a) || (a < b ? -1 : 1));
+  return /^ +$/.test(text) && !/\w \w|- -|[\d.] \.|\. \d/.test(`${before.at(-1)} ${after[0]}`);
 }
 
 /** Names of one and two letters, the shortest first. */

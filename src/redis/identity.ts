@@ -8,7 +8,7 @@ import type { Failed } from '../lock/types.ts';
 import { failed } from './errors.ts';
 import { kindOfFacts, replica, type ServerFacts } from './server-kinds.ts';
 
-/** The mark of the data set of a server: scripts/mark.lua. */
+/** The mark of the data set of a server: scripts/server.lua. */
 export interface Mark {
   /** null: it has none, and none was written. */
   readonly id: string | null;
@@ -28,7 +28,7 @@ export interface ServerIdentity extends ServerFacts {
   readonly mark: Mark | null;
 }
 
-/** The reply of scripts/mark.lua, which came at `repliedAt`. */
+/** The reply of scripts/server.lua, which came at `repliedAt`. */
 export function parseMark(reply: unknown, repliedAt: number): Mark | null {
   const [id, forMs]: unknown[] = Array.isArray(reply) ? reply : [];
   if (typeof id !== 'string' || typeof forMs !== 'number') return null;
@@ -40,7 +40,7 @@ export const mayTellMore = (info: string) => /^rlec_version:/m.test(info);
 
 /**
  * `info` is that of the sections `server` and `crdt`, `role` the reply to ROLE, which came at
- * `repliedAt`; null where they were refused. `mark` is the reply to scripts/mark.lua, or null.
+ * `repliedAt`; null where they were refused. `mark` is the reply to scripts/server.lua, or null.
  */
 export function parseIdentity(
   info: string | null,

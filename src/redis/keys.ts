@@ -13,7 +13,7 @@ export function looksLikeHelper(resource: string): boolean {
   return helperEnding.test(resource);
 }
 
-/** KEYS of every script: the key, the counter, the queue, the signs of life, the holders. */
+/** Of a lock: the key, the counter, the queue, the signs of life, the holders. */
 export function keysOf(prefix: string, resource: string): string[] {
   const key = prefix + resource;
   return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`, `{${key}}:holders`];
@@ -45,7 +45,7 @@ export function promotionKeyOf(prefix: string): string {
   return `{${prefix}}:promotion`;
 }
 
-/** The mark of the data set of a server, one for all locks under the prefix: scripts/mark.lua. */
+/** The mark of the data set of a server, one for all locks under the prefix: scripts/server.lua. */
 export function markKeyOf(prefix: string): string {
   return `{${prefix}}:mark`;
 }
@@ -66,7 +66,7 @@ export function freezeResourceOf(prefix: string, key: string): string | null {
   return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
 }
 
-/** The list of lines and the hash of facts of a history: see scripts/lines.lua. */
+/** The list of lines and the hash of facts of a history: see scripts/history.lua. */
 export function historyKeysOf(prefix: string, resource: string): [string, string] {
   const key = `{${prefix}${resource}}`;
   return [`${key}:runs:history`, `${key}:facts:history`];

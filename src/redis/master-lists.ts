@@ -1,12 +1,12 @@
 // Whether the masters of this host could grant a lock beside those of another one: two lists
 // exclude each other only where every quorum of one shares a master with every quorum of the other.
-// The masters keep which hosts have used which lists (scripts/lists.lua). A list is compared by the
-// ids of the data sets, so other names for the same servers make no difference.
+// The masters keep which hosts have used which lists (scripts/server.lua). A list is compared by
+// the ids of the data sets, so other names for the same servers make no difference.
 
 import { quorumOf } from '../lock/quorum.ts';
 import type { Failed } from '../lock/types.ts';
 import { printable } from '../text/foreign-text.ts';
-import { scripts } from './calls/scripts.ts';
+import { type ScriptCall, toServer } from './calls/script-calls.ts';
 import { failed } from './errors.ts';
 import type { Mark, ServerIdentity } from './identity.ts';
 import { markKeyOf } from './keys.ts';
@@ -128,7 +128,7 @@ export function textOfList({ configuredCount, addresses }: MasterList): string {
   return textOf(count);
 }
 
-/** The reply of scripts/lists.lua, which came at `repliedAt`; null: it tells of no lists. */
+/** The reply of scripts/server.lua, which came at `repliedAt`; null: it tells of no lists. */
 export function parseLists(reply: unknown, repliedAt: number): readonly UsedList[] | null {
   if (!Array.isArray(reply) || reply.length > mostLists) return null;
   return reply.flatMap((entry: unknown) => {
@@ -189,7 +189,7 @@ export function differenceFailure(difference: ListDifference): Failed {
 /** A connection to a master as far as lists of masters matter. */
 interface ListedConnection {
   readonly isOpen: boolean;
-  eval(script: string, keys: readonly string[], ...args: string[]): Promise<unknown>;
+  eval(call: ScriptCall): Promise<unknown>;
 }
 
 /** The masters of one program: compared with the lists of other hosts, and told to the masters. */
@@ -209,7 +209,7 @@ export class OwnList {
     this.#key = markKeyOf(prefix);
   }
 
-  /** A master has told its mark and the reply of scripts/lists.lua. */
+  /** A master has told its mark and the reply of scripts/server.lua. */
   tell(
     name: string,
     connection: ListedConnection,
@@ -236,7 +236,8 @@ export class OwnList {
       const written = this.#written.get(name);
       if (!isNewTo(written ? [written] : lists, this.host, list, now)) continue;
       this.#written.set(name, { ...list, host: this.host, writtenAt: now });
-      void connection.eval(scripts.lists, [this.#key], this.host, textOfList(list));
+      const args = { host: this.host, list: textOfList(list) };
+      void connection.eval(toServer('lists', this.#key, args));
     }
   }
 

@@ -44,6 +44,6 @@ export async function missingRights(
   protocol: Protocol,
 ): Promise<string[] | Failed> {
   const commands = lockCommandsOf(protocol);
-  const missing = await connection.eval(missingScript, [key], ...commands);
+  const missing = await connection.eval({ script: missingScript, keys: [key], args: commands });
   return isFailed(missing) ? missing : (missing as string[]);
 }

@@ -9,8 +9,14 @@ import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import type { MasterAddress } from './address.ts';
 import { callsOf } from './calls/protocol.ts';
-import { type Calls, type ScriptCall, toAddLine, toFreeze, toThaw } from './calls/script-calls.ts';
-import { scripts } from './calls/scripts.ts';
+import {
+  type Calls,
+  type ScriptCall,
+  toAddLine,
+  toFreeze,
+  toReadHistories,
+  toThaw,
+} from './calls/script-calls.ts';
 import { mostBytes } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
 import { isFailed } from './errors.ts';
@@ -19,7 +25,6 @@ import {
   channelsOf,
   freezeResourceOf,
   freezesOf,
-  historyKeysOf,
   historyNamesOf,
   patternOf,
   resourceOf,
@@ -144,11 +149,8 @@ export class LockObserver {
 
   /** The history of each of these, with so many of its newest lines. */
   history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
-    const keys = resources.flatMap((resource) => historyKeysOf(this.#settings.prefix, resource));
-    return this.#run(
-      { script: scripts.history, keys, args: [mostLines] },
-      historiesOfAtMost(resources.length),
-    );
+    const call = toReadHistories(resources, mostLines, this.#settings.prefix);
+    return this.#run(call, historiesOfAtMost(resources.length));
   }
 
   /**

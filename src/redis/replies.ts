@@ -113,14 +113,39 @@ export function tuple<const Shapes extends readonly Shape<unknown>[]>(
   };
 }
 
-/** A list whose first item says which of these shapes the whole has. */
+/**
+ * A flat list of names and values: one of each of these names, and of `optional` those that there
+ * are.
+ */
+export function record<
+  Shapes extends Readonly<Record<string, Shape<unknown>>>,
+  Optional extends Readonly<Record<string, Shape<unknown>>> = Record<never, never>,
+>(shapes: Shapes, optional?: Optional): Shape<FieldsOf<Shapes> & Partial<FieldsOf<Optional>>> {
+  const known = new Map(Object.entries({ ...shapes, ...optional }));
+  return (reply) => {
+    const items = list(reply);
+    const fields = new Map<unknown, unknown>();
+    for (let at = 0; at < items.length; at += 2) {
+      const shape = known.get(items[at] as string);
+      if (!shape || fields.has(items[at])) return mismatch(items[at], 'another name');
+      fields.set(items[at], shape(items[at + 1]));
+    }
+    const missing = Object.keys(shapes).find((name) => !fields.has(name));
+    if (missing !== undefined) return mismatch(reply, `a list with ${missing}`);
+    return Object.fromEntries(fields) as FieldsOf<Shapes> & Partial<FieldsOf<Optional>>;
+  };
+}
+
+type FieldsOf<Shapes> = { readonly [Name in keyof Shapes]: ValueOf<Shapes[Name]> };
+
+/** A list whose first item says which of these shapes the rest has. */
 export function byFirst<Value>(shapes: Readonly<Record<number, Shape<Value>>>): Shape<Value> {
   return (reply) => {
-    const [first] = list(reply);
+    const [first, ...rest] = list(reply);
     const shape =
       typeof first === 'number' && Object.hasOwn(shapes, first) ? shapes[first] : undefined;
     return shape
-      ? shape(reply)
+      ? shape(rest)
       : mismatch(first, `a list that begins with one of ${Object.keys(shapes).join(', ')}`);
   };
 }
@@ -151,49 +176,34 @@ function named(reply: unknown): string {
 export const mostToldBytes = 1_024;
 const mostSlots = 100_000;
 
-const seconds = integer(0, 1e11);
-const microseconds = integer(0, 999_999);
+const masterTimeUs = integer(0);
 
-const refusal = tuple(
-  oneOf(0),
-  text(mostToldBytes),
-  integer(-1),
-  integer(-1),
-  seconds,
-  microseconds,
-  text(mostToldBytes),
-  listOf(integer(1, mostSlots), mostSlots),
-  integer(0),
+const refusal = record(
+  {
+    holder: text(mostToldBytes),
+    remainingMs: orNull(integer(0)),
+    position: orNull(integer(0)),
+    masterTimeUs,
+  },
+  {
+    supersededBy: text(mostToldBytes),
+    freeSlots: listOf(integer(1, mostSlots), mostSlots),
+    blockedIndex: integer(0),
+  },
 );
 
 const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
-  1: as(tuple(oneOf(1), integer(0)), ([, fence]) => ({ kind: 'granted', fence })),
-  0: as(
-    refusal,
-    ([, holder, remainingMs, position, secs, micros, supersededBy, freeSlots, blocked]) => ({
-      kind: 'refused',
-      holder,
-      remainingMs: remainingMs >= 0 ? remainingMs : null,
-      position: position < 0 ? null : position,
-      masterTimeUs: secs * 1_000_000 + micros,
-      ...(supersededBy ? { supersededBy } : {}),
-      ...(freeSlots.length > 0 ? { freeSlots } : {}),
-      ...(blocked > 0 ? { blockedIndex: blocked - 1 } : {}),
-    }),
-  ),
+  1: as(tuple(integer(0)), ([fence]) => ({ kind: 'granted', fence })),
+  0: as(refusal, (fields) => ({ kind: 'refused', ...fields })),
 });
 
 const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
-  1: as(
-    tuple(oneOf(1), seconds, microseconds, text(mostToldBytes)),
-    ([, secs, micros, replacedBy]) => ({
-      kind: 'extended',
-      masterTimeMs: secs * 1000 + micros / 1000,
-      ...(replacedBy ? { replacedBy } : {}),
-    }),
-  ),
-  0: as(tuple(oneOf(0)), () => ({ kind: 'taken' })),
-  [-1]: as(tuple(oneOf(-1)), () => ({ kind: 'missing' })),
+  1: as(record({ masterTimeUs }, { replacedBy: text(mostToldBytes) }), (fields) => {
+    const { masterTimeUs, ...rest } = fields;
+    return { kind: 'extended', masterTimeMs: masterTimeUs / 1000, ...rest };
+  }),
+  0: as(tuple(), () => ({ kind: 'taken' })),
+  [-1]: as(tuple(), () => ({ kind: 'missing' })),
 });
 
 const repair: Shape<RepairReply> = as(oneOf(1, 0), (code) => ({

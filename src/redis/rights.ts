@@ -3,54 +3,37 @@
 // differ: 6.0 has no rights on channels, and from 7.0 on a user has none unless given.
 
 import type { Protocol } from './calls/protocol.ts';
-import { type ScriptName, scripts, scriptsFor } from './calls/scripts.ts';
+import { scriptNames, scriptOf } from './calls/scripts.ts';
 
 /** Sent beside the scripts: to log in, to identify the master, to subscribe to wake-ups. */
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
 /** Asked for too, and not needed: it also shows the passwords of the server. */
 const configRight = 'config|get';
-const redlockScripts: readonly ScriptName[] = [
-  'acquire',
-  'extend',
-  'repair',
-  'release',
-  'look',
-  'promoted',
-];
-/** Asked for too: without these rights a master that was emptied, or another list, is not known. */
-const markScripts: readonly ScriptName[] = ['mark', 'lists'];
-const setnxScripts: readonly ScriptName[] = [
-  'acquire.setnx',
-  'extend.setnx',
-  'release.setnx',
-  'look.setnx',
-  'exchange.setnx',
-];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time', 'zrange'];
-const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'exchange', 'freeze', 'thaw'];
+const inspectingScripts = ['history', 'act', 'exchange', 'freeze', 'thaw'];
+/** Asked for too: without these rights a master that was emptied, or another list, is not known. */
+const markScripts = ['mark', 'lists'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';
 
 /** The commands of both protocols, in lower case, sorted. */
 function commandsOf(program: ProgramName): string[] {
-  const names: readonly ScriptName[] = [
-    ...redlockScripts,
-    ...markScripts,
-    ...setnxScripts,
-    ...(program === 'redlock-run' ? [] : inspectingScripts),
-  ];
-  const used = names.flatMap((name) => commandsIn(scripts[name]));
-  const others =
-    program === 'redlock-run' ? plainCommands : [...plainCommands, ...inspectingCommands];
+  const isRun = program === 'redlock-run';
+  const names = scriptNames.filter((name) => !(isRun && inspectingScripts.includes(name)));
+  const used = names.flatMap((name) => commandsIn(scriptOf(name).text));
+  const others = isRun ? plainCommands : [...plainCommands, ...inspectingCommands];
   return [...new Set([...others, ...used])].sort();
 }
 
 /** What a lock of redlock-run needs, without its history: it may be forbidden. As `commandsOf`. */
 export function lockCommandsOf(protocol: Protocol): string[] {
-  const names = protocol === 'redlock' ? redlockScripts : setnxScripts;
-  const used = names.flatMap((name) => commandsIn(scriptsFor(false, false)[name]));
+  const others = [...inspectingScripts, ...markScripts];
+  const names = scriptNames.filter(
+    (name) => name.startsWith('setnx_') === (protocol !== 'redlock') && !others.includes(name),
+  );
+  const used = names.flatMap((name) => commandsIn(scriptOf(name, true, false).text));
   return [...new Set([...plainCommands, ...used])].sort();
 }
 
@@ -80,8 +63,6 @@ export function rulesOf(
 }
 
 function commandsIn(script: string): string[] {
-  // `read(` is the scripts' own function for a call that may fail.
-  return [...script.matchAll(/(?:redis\.p?call|\bread)\('([A-Z]+)'/g)].map(([, command = '']) =>
-    command.toLowerCase(),
-  );
+  // Also by a function of the scripts for a call that may fail.
+  return [...script.matchAll(/\w\('([A-Z]+)'/g)].map(([, command = '']) => command.toLowerCase());
 }

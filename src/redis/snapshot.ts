@@ -12,6 +12,7 @@ import {
   oneOf,
   orNull,
   readReply,
+  record,
   type Shape,
   text,
   tuple,
@@ -140,7 +141,7 @@ export const cursorShape: Shape<string> = (reply) => {
   return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
 };
 
-/** The members of the sorted set of all histories. Its score: see scripts/lines.lua. */
+/** The members of the sorted set of all histories. Its score: see scripts/history.lua. */
 export const changedKeys = pairs(keyShape, text(40), (key, score) => ({
   key,
   /** The end of the second in which it last changed, by the master's clock; NaN: not known. */
@@ -150,17 +151,14 @@ export const changedKeys = pairs(keyShape, text(40), (key, score) => ({
 const lines = listOf(text(mostShownBytes), 1_000_000);
 const facts = pairs(text(mostShownBytes), text(mostShownBytes), (name, fact) => ({ name, fact }));
 
-/** The reply of the script `history` about so many locks at most. */
-export function historiesOfAtMost(most: number): Shape<SeenHistories> {
-  return (reply) => {
-    const [isWhole, nowMs, ...ofEach] = listOf((item) => item, most + 2)(reply);
-    const now = integer(0)(nowMs);
-    const histories = listOf(tuple(lines, facts), most)(ofEach);
-    return {
-      isWhole: oneOf(0, 1)(isWhole) === 1,
-      histories: histories.map(([entries, known]) => historyOf(now, entries, known)),
-    };
-  };
+/** The reply of the script `history` about this many locks at most. */
+export function historiesOfAtMost(max: number): Shape<SeenHistories> {
+  const ofEach = listOf(tuple(lines, facts), max);
+  const reply = record({ isWhole: oneOf(0, 1), nowMs: integer(0), histories: ofEach });
+  return as(reply, ({ isWhole, nowMs, histories }) => ({
+    isWhole: isWhole === 1,
+    histories: histories.map(([entries, known]) => historyOf(nowMs, entries, known)),
+  }));
 }
 
 /** Other clients can write there too: what is no line and no fact is left out. */
@@ -189,7 +187,7 @@ function lineOf(entry: string): SeenLine | null {
   return ms === undefined ? null : { takenAtMs: Number(ms), line };
 }
 
-/** See scripts/lines.lua. `success`: the time for which a count since then is of use. */
+/** See scripts/history.lua. `success`: the time for which a count since then is of use. */
 function skipOf(fact: string, success: string): SeenSkip | null {
   const [, count, since, after, first, last, line = '', holder = ''] =
     /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) \S+ ([^\n]*)\n(.*)$/s.exec(fact) ?? [];
@@ -217,26 +215,26 @@ const members = pairs(text(mostShownBytes + 1), integer(0), (member, remainingMs
 });
 
 export const snapshotShape = as(
-  tuple(
-    text(80),
-    orNull(value),
-    integer(-2),
-    orNull(text(30)),
+  record({
+    type: text(80),
+    value: orNull(value),
+    ttl: integer(-2),
+    fence: orNull(text(30)),
     queue,
-    members,
-    orNull(value),
-    integer(-2),
+    holders: members,
+    freeze: orNull(value),
+    freezeTtl: integer(-2),
     endings,
-  ),
-  ([type, value, ttl, counter, waiters, holders, freeze, freezeTtl, ended]): LockSnapshot => ({
+  }),
+  ({ type, value, ttl, fence, queue, holders, freeze, freezeTtl, endings }): LockSnapshot => ({
     type: type === 'none' ? null : type,
     value,
     remainingMs: leftOf(ttl),
-    fence: counter === null ? null : counterOf(counter),
-    queue: waiters,
+    fence: fence === null ? null : counterOf(fence),
+    queue,
     holders: holders.filter((one) => one !== null),
     freeze: freeze === null ? null : { value: freeze, remainingMs: leftOf(freezeTtl) },
-    endings: ended,
+    endings,
   }),
 );
 

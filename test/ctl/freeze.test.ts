@@ -238,27 +238,26 @@ describe('thaw', () => {
   });
 
   test('the script removes exactly the freeze that was read', async () => {
-    const { scripts } = await import('../../src/redis/calls/scripts.ts');
-    const keys = ['k', 'n', 'q', 'w', 'b', 'f', 'h'];
+    const { toFreeze, toThaw } = await import('../../src/redis/calls/script-calls.ts');
     const [master] = all();
-    const thaw = (value: string) =>
-      master.command('eval', scripts.thaw, keys.length, ...keys, value, 'call:', '');
+    const run = ({ script, keys, args }: ReturnType<typeof toThaw>) =>
+      master.command('eval', script, keys.length, ...keys, ...args);
+    const thaw = (value: string) => run(toThaw('k', value, '', '', 0));
     expect(await thaw('a')).toBe(-1);
-    await master.command('set', 'f', 'b');
+    await master.command('set', '{k}:freeze', 'b');
     expect(await thaw('a')).toBe(0);
-    expect(await master.get('f')).toBe('b');
+    expect(await master.get('{k}:freeze')).toBe('b');
     expect(await thaw('b')).toBe(1);
-    expect(await master.get('f')).toBe(null);
-    await master.command('hset', 'f', 'field', 'x');
+    expect(await master.get('{k}:freeze')).toBe(null);
+    await master.command('hset', '{k}:freeze', 'field', 'x');
     expect(await thaw('a')).toBe(0);
-    const freezing = (value: string, ms: number) =>
-      master.command('eval', scripts.freeze, 1, 'f', value, ms);
+    const freezing = (value: string, ms: number) => run(toFreeze('k', value, ms, ''));
     expect(await freezing('a', 0)).toEqual([0, '(a hash)']);
-    await master.command('del', 'f');
+    await master.command('del', '{k}:freeze');
     expect(await freezing('a', 0)).toEqual([1, '']);
     expect(await freezing('b', 0)).toEqual([0, 'a']);
     expect(await freezing('a', 5_000)).toEqual([1, '']);
-    expect(Number(await master.command('pttl', 'f'))).toBeGreaterThan(1_000);
+    expect(Number(await master.command('pttl', '{k}:freeze'))).toBeGreaterThan(1_000);
   });
 });
 

@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { renderRun } from '../../src/lock/history.ts';
 import type { Claim } from '../../src/lock/types.ts';
-import { redlockCalls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
+import { callsOf } from '../../src/redis/calls/protocol.ts';
+import type { ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { historyKeysOf, historyNamesOf } from '../../src/redis/keys.ts';
 import { claimOf } from '../contract/world.ts';
 import { startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -51,7 +52,7 @@ async function send(calls: readonly ScriptCall[]): Promise<void> {
 }
 
 const ranAs = (resources: string[], historyBytes = 64 * mb) =>
-  redlockCalls.toRelease(
+  callsOf('redlock').toRelease(
     { claim: claimOf('v', { resources }), keepMs: 0, line, keepsPosition: false },
     prefix,
     historyBytes,
@@ -102,13 +103,15 @@ test('one name alone has its oldest lines removed', async () => {
 });
 
 test('a refusal every minute for a month, of lasting hosts and of new ones', async () => {
-  await send([redlockCalls.toAcquire(claimOf('holder', { ttlMs: 600_000 }), prefix, 64 * mb)]);
+  await send([
+    callsOf('redlock').toAcquire(claimOf('holder', { ttlMs: 600_000 }), prefix, 64 * mb),
+  ]);
   const refusal = (at: number): Claim => {
     const host = at % 2 === 0 ? 'web1' : `pod-${at}`;
     return claimOf('v', { skip: { line, host, run: `run${at}`, isRepeated: false } });
   };
   const calls = Array.from({ length: 43_200 }, (_, at) =>
-    redlockCalls.toAcquire(refusal(at), prefix, 64 * mb),
+    callsOf('redlock').toAcquire(refusal(at), prefix, 64 * mb),
   );
   await send(calls);
   const [runs, facts] = historyKeysOf(prefix, 'r');

@@ -8,11 +8,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/lock/types.ts';
-import {
-  redlockCalls as calls,
-  type ScriptCall,
-  usualHistoryBytes,
-} from '../../src/redis/calls/script-calls.ts';
+import { callsOf } from '../../src/redis/calls/protocol.ts';
+import { type ScriptCall, usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
@@ -29,6 +26,7 @@ afterAll(async () => {
   nothingLeft();
 });
 
+const calls = callsOf('redlock');
 const count = { before: 41, given: 50 };
 const claimOf = (changes: Partial<Claim>) =>
   newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], ...changes });
@@ -60,7 +58,7 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
   keep: (claim) => release(claim, 9_000),
   async look({ resources }) {
     const sights = (await run(calls.toLook(resources, ''))) as unknown[][];
-    const told = sights.map(([type, value, leftMs, , , members]) =>
+    const told = sights.map(([, type, , value, , leftMs, , , , , , members]) =>
       stateIn([type, value, leftMs], members as string[]),
     );
     return [told.join(' & '), count.before];

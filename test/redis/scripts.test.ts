@@ -4,11 +4,8 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import {
-  plainScripts,
-  scriptsFor,
-  scripts as wholeScripts,
-} from '../../src/redis/calls/scripts.ts';
+import { shortLua } from '../../scripts/short-lua.js';
+import { type ScriptName, scriptOf } from '../../src/redis/calls/scripts.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 
 let master: TestMaster;
@@ -35,17 +32,29 @@ const arrange: Record<Before, () => Promise<unknown>> = {
   hash: () => master.command('hset', 'k', 'field', 'x'),
 };
 
-type Words = (string | number)[];
-const keys = ['k', 'n', 'q', 'w', 'b'];
-/** Lock mode and slot. */
-const alone = ['', 0] as const;
-const run = (script: string, ...args: Words) =>
-  master.command('eval', script, keys.length, ...keys, ...args);
-/** With the freeze, behind the others. */
-const acquiring = (script: string, ...args: Words) =>
-  master.command('eval', script, keys.length + 1, ...keys, 'f', ...args);
-/** At the end of a refusal: the time, nothing newer, no slots. */
-const refusedAt = [expect.any(Number), expect.any(Number), '', [], 0];
+type Word = string | number;
+const keys = ['k', 'n', 'q', 'w', 'b', 'f'];
+/** One exclusive resource, for a run that does not wait and leaves nothing in the history. */
+const usual = { count: 1, value: 'us', ttl: 30_000, mode: '', slot: 0, undone: '', line: '' };
+type Args = Readonly<Record<string, Word>>;
+/** For EVAL: the script as it ships, the keys, and the arguments that it reads. */
+function wordsOf(
+  name: ScriptName,
+  parts: Texts,
+  args: Args,
+  named: readonly string[] = keys,
+): Word[] {
+  const { text, params } = scriptOf(name, parts.hasForms, parts.hasHistory);
+  const words = params.map((param) => ({ ...usual, ...args })[param] ?? '');
+  return [shortLua(text), named.length, ...named, ...words];
+}
+const run = (name: ScriptName, parts: Texts, args: Args) =>
+  master.command('eval', ...wordsOf(name, parts, args));
+/** A refusal of one that does not wait. */
+const refused = (holder: string, remainingMs: unknown) => [
+  ...[0, 'holder', holder, 'remainingMs', remainingMs],
+  ...['position', null, 'masterTimeUs', expect.any(Number)],
+];
 const pttl = async (key: string) => Number(await master.command('pttl', key));
 const about = (ms: number) =>
   expect.toSatisfy((left: number) => left > ms - 1_000 && left <= ms, `about ${ms}`);
@@ -71,32 +80,35 @@ type RaiseRow = readonly [
 ];
 
 const texts = [
-  ['those that are sent', plainScripts],
-  ['whole', wholeScripts],
+  ['those that are sent', { hasForms: false, hasHistory: false }],
+  ['whole', { hasForms: true, hasHistory: true }],
 ] as const;
-type Scripts = (typeof texts)[number][1];
+type Texts = (typeof texts)[number][1];
 
 /** As they are called for a run that does not wait. */
-function callsOf(scripts: Scripts) {
+function callsOf(parts: Texts) {
   return {
-    acquire: (...args: Words) => acquiring(scripts.acquire, ...args, '', '', ...alone, 'call:'),
-    release: (...args: Words) => run(scripts.release, ...args, '', '', ...alone, '', 'call:'),
-    extend: (...args: Words) => run(scripts.extend, ...args, ...alone, ''),
-    repair: (...args: Words) => run(scripts.repair, ...args, ...alone),
+    acquire: (value: string, ttl: number, keep: number) =>
+      run('acquire', parts, { value, ttl, keep }),
+    release: (value: string, keepMs: number) => run('release', parts, { value, keepMs }),
+    extend: (value: string, ttl: number, keep: number, fence: number) =>
+      run('extend', parts, { value, ttl, keep, fence }),
+    repair: (value: string, ttl: number, keep: number, fence: number) =>
+      run('repair', parts, { value, ttl, keep, fence }),
   };
 }
 
-describe.each(texts)('%s', (_, scripts) => {
-  const { acquire, release } = callsOf(scripts);
+describe.each(texts)('%s', (_, parts) => {
+  const { acquire, release } = callsOf(parts);
 
   describe('acquire', () => {
     test.each([
       ['absent', null, [1, about16Digits()], 'us', 30_000],
       ['absent', 41, [1, 42], 'us', 30_000],
       ['ours', 41, [1, 42], 'us', 30_000],
-      ['foreign', 41, [0, 'them', about(5_000), -1, ...refusedAt], 'them', 5_000],
-      ['eternal', 41, [0, 'them', forever, -1, ...refusedAt], 'them', forever],
-      ['hash', 41, [0, '(a hash)', forever, -1, ...refusedAt], '{field: x}', forever],
+      ['foreign', 41, refused('them', about(5_000)), 'them', 5_000],
+      ['eternal', 41, refused('them', null), 'them', forever],
+      ['hash', 41, refused('(a hash)', null), '{field: x}', forever],
     ] as const)(
       '%s, counter %j -> %j; then %s for %i ms',
       async (before, count, reply, value, leftMs) => {
@@ -134,13 +146,9 @@ describe.each(texts)('%s', (_, scripts) => {
     ])('compares values whole: %.20j', async (value) => {
       await master.command('set', 'k', value);
       expect(await acquire(value, 30_000, 0)).toEqual([1, 0]);
-      expect(await acquire(value.slice(0, -1), 30_000, 0)).toEqual([
-        0,
-        value.slice(0, 1_024),
-        about(30_000),
-        -1,
-        ...refusedAt,
-      ]);
+      expect(await acquire(value.slice(0, -1), 30_000, 0)).toEqual(
+        refused(value.slice(0, 1_024), about(30_000)),
+      );
     });
   });
 
@@ -171,11 +179,11 @@ describe.each(texts)('%s', (_, scripts) => {
   });
 });
 
-describe.each(texts)('%s', (_, scripts) => {
-  const { acquire, extend, repair } = callsOf(scripts);
+describe.each(texts)('%s', (_, parts) => {
+  const { acquire, extend, repair } = callsOf(parts);
 
   describe('extend', () => {
-    const extended = [1, expect.any(Number), expect.any(Number), ''];
+    const extended = [1, 'masterTimeUs', expect.any(Number)];
     test.each([
       ['absent', 41, 50, [-1], null, forgotten, 41],
       ['ours', 41, 50, extended, 'us', 30_000, 50],
@@ -191,11 +199,11 @@ describe.each(texts)('%s', (_, scripts) => {
 
     test('tells the time of the server', async () => {
       await arrange.ours();
-      const [, seconds, micros] = (await extend('us', 30_000, 0, 0)) as number[];
-      const [laterSeconds, laterMicros] = ((await master.command('time')) as string[]).map(Number);
-      const passed =
-        (Number(laterSeconds) - Number(seconds)) * 1_000_000 + Number(laterMicros) - Number(micros);
-      expect(passed).toSatisfy((micros) => micros > 0 && micros < 1_000_000);
+      const [, , timeUs] = (await extend('us', 30_000, 0, 0)) as number[];
+      const [seconds, micros] = ((await master.command('time')) as string[]).map(Number);
+      expect(Number(seconds) * 1_000_000 + Number(micros) - Number(timeUs)).toSatisfy(
+        (micros) => micros > 0 && micros < 1_000_000,
+      );
     });
   });
 
@@ -238,7 +246,7 @@ describe.each(texts)('%s', (_, scripts) => {
 });
 
 async function checkRaise(
-  ask: (...args: Words) => Promise<unknown>,
+  ask: (value: string, ttl: number, keep: number, fence: number) => Promise<unknown>,
   [before, count, fence, reply, value, leftMs, countAfter]: RaiseRow,
 ) {
   await arrange[before]();
@@ -260,44 +268,32 @@ const lines = async () => {
 };
 
 /** A release with a line for the history. */
-function leavingWith(scripts: Scripts) {
-  const { release: noting } = scripts === plainScripts ? scriptsFor(true, true) : scripts;
-  const wordsFor = (line: string, keepMs: number) => [
-    'us',
-    keepMs,
-    '',
-    '',
-    ...alone,
-    line,
-    'call:',
-    '{p}',
-    64_000_000,
-    0,
-  ];
-  const leave = (line: string, keepMs = 0) => {
-    const named = line === '' ? keys : declared;
-    return master.command('eval', noting, named.length, ...named, ...wordsFor(line, keepMs));
+function leavingWith({ hasForms }: Texts) {
+  const parts = { hasForms, hasHistory: true } as Texts;
+  const wordsFor = (line: string, keepMs: number) => {
+    const args = { keepMs, line, index: '{p}', maxBytes: 64_000_000, isSuccess: 0 };
+    return wordsOf('release', parts, args, declared);
   };
+  const leave = (line: string, keepMs = 0) => master.command('eval', ...wordsFor(line, keepMs));
   /** The lock is released and the next in line called, whatever becomes of the line. */
   async function releases(
-    as: (script: string, args: Words) => Promise<unknown> = (script, args) =>
-      master.command('eval', script, declared.length, ...declared, ...args),
+    as: (words: Word[]) => Promise<unknown> = (words) => master.command('eval', ...words),
   ) {
     await arrange.ours();
     await master.command('zadd', 'q', 1, 'next');
     await master.command('zadd', 'w', Date.now() - 1_000, 'next');
     const calls: string[] = [];
-    const stop = await master.hear(['call:next'], (channel) => calls.push(channel));
-    const reply = await as(noting, wordsFor('line', 0));
+    const stop = await master.hear(['{k}:wake:next'], (channel) => calls.push(channel));
+    const reply = await as(wordsFor('line', 0));
     await stop();
-    expect([reply, await ownership(), calls]).toEqual([1, null, ['call:next']]);
+    expect([reply, await ownership(), calls]).toEqual([1, null, ['{k}:wake:next']]);
   }
   return { leave, releases };
 }
 
-describe.each(texts)('%s: the line that a release leaves', (_, scripts) => {
-  const { release } = callsOf(scripts);
-  const { leave } = leavingWith(scripts);
+describe.each(texts)('%s: the line that a release leaves', (_, parts) => {
+  const { release } = callsOf(parts);
+  const { leave } = leavingWith(parts);
 
   test.each([
     ['absent', 0, -1, null],
@@ -338,8 +334,8 @@ describe.each(texts)('%s: the line that a release leaves', (_, scripts) => {
   });
 });
 
-describe.each(texts)('%s: a line that cannot be left', (_, scripts) => {
-  const { leave, releases } = leavingWith(scripts);
+describe.each(texts)('%s: a line that cannot be left', (_, parts) => {
+  const { leave, releases } = leavingWith(parts);
 
   test('a key of another type in its place: released, and that key is as it was', async () => {
     await master.command('set', h, 'theirs');
@@ -369,7 +365,7 @@ describe.each(texts)('%s: a line that cannot be left', (_, scripts) => {
       password: 'any',
     });
     try {
-      await releases((script, args) => client.eval(script, declared.length, ...declared, ...args));
+      await releases((words) => client.call('eval', ...words));
     } finally {
       client.disconnect();
       await master.command('acl', 'deluser', 'few');
@@ -387,19 +383,19 @@ async function longAgo(...ids: string[]): Promise<void> {
 }
 
 /** What waiters send. */
-function waitingWith(scripts: Scripts) {
+function waitingWith(parts: Texts) {
   const enter = (id: string, arrival: number, value = id) =>
-    acquiring(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
+    run('acquire', parts, { value, keep: 0, id, arrival });
   const position = async (id: string, arrival: number) =>
-    ((await enter(id, arrival)) as number[])[3];
+    ((await enter(id, arrival)) as number[])[6];
   const rollback = (value: string, id: string, arrival: number | string = '') =>
-    run(scripts.release, value, 0, id, arrival, ...alone, '', 'call:');
+    run('release', parts, { value, keepMs: 0, id, arrival });
   return { enter, position, rollback };
 }
 
-describe.each(texts)('%s: the queue', (_, scripts) => {
-  const { acquire } = callsOf(scripts);
-  const { enter, position, rollback } = waitingWith(scripts);
+describe.each(texts)('%s: the queue', (_, parts) => {
+  const { acquire } = callsOf(parts);
+  const { enter, position, rollback } = waitingWith(parts);
 
   test('is by arrival, whichever asks first, and ties by id', async () => {
     await arrange.foreign();
@@ -428,7 +424,7 @@ describe.each(texts)('%s: the queue', (_, scripts) => {
     await arrange.foreign();
     await position('first', 1);
     await master.command('del', 'k');
-    expect(await acquire('us', 30_000, 0)).toEqual([0, '', 0, -1, ...refusedAt]);
+    expect(await acquire('us', 30_000, 0)).toEqual(refused('', 0));
     expect(await line()).toEqual(['first']);
   });
 
@@ -458,9 +454,9 @@ describe.each(texts)('%s: the queue', (_, scripts) => {
   });
 });
 
-describe.each(texts)('%s: which waiter is woken', (_, scripts) => {
-  const { acquire, release } = callsOf(scripts);
-  const { position, rollback } = waitingWith(scripts);
+describe.each(texts)('%s: which waiter is woken', (_, parts) => {
+  const { acquire, release } = callsOf(parts);
+  const { position, rollback } = waitingWith(parts);
 
   test.each([
     ['a release', () => release('them', 0), 1],
@@ -475,10 +471,12 @@ describe.each(texts)('%s: which waiter is woken', (_, scripts) => {
     if (title.startsWith('a free key')) await master.command('del', 'k');
     await longAgo('first');
     const calls: string[] = [];
-    const stop = await master.hear(['call:first', 'call:second'], (channel) => calls.push(channel));
+    const stop = await master.hear(['{k}:wake:first', '{k}:wake:second'], (channel) =>
+      calls.push(channel),
+    );
     await act();
     await stop();
-    expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
+    expect(calls).toEqual(Array.from({ length: count }, () => '{k}:wake:first'));
   });
 
   test('does not wake again what has just asked', async () => {
@@ -486,7 +484,7 @@ describe.each(texts)('%s: which waiter is woken', (_, scripts) => {
     await position('first', 1);
     await master.command('del', 'k');
     const calls: string[] = [];
-    const stop = await master.hear(['call:first'], (channel) => calls.push(channel));
+    const stop = await master.hear(['{k}:wake:first'], (channel) => calls.push(channel));
     await acquire('us', 30_000, 0);
     await stop();
     expect([calls, await line()]).toEqual([[], ['first']]);
@@ -500,10 +498,12 @@ describe.each(texts)('%s: which waiter is woken', (_, scripts) => {
       await longAgo('dead', 'missing', 'alive');
       if (act.toString().includes('position')) await master.command('del', 'k');
       const calls: string[] = [];
-      const stop = await master.hear(['call:alive', 'call:last'], (channel) => calls.push(channel));
+      const stop = await master.hear(['{k}:wake:alive', '{k}:wake:last'], (channel) =>
+        calls.push(channel),
+      );
       await act();
       await stop();
-      expect([calls, await line()]).toEqual([['call:alive'], ['alive', 'last']]);
+      expect([calls, await line()]).toEqual([['{k}:wake:alive'], ['alive', 'last']]);
       await master.command('flushall');
     }
   });
@@ -513,7 +513,9 @@ describe.each(texts)('%s: which waiter is woken', (_, scripts) => {
     await position('me', 1);
     await position('other', 2);
     const calls: string[] = [];
-    const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
+    const stop = await master.hear(['{k}:wake:me', '{k}:wake:other'], (channel) =>
+      calls.push(channel),
+    );
     await rollback('them', 'me', 1);
     await stop();
     expect([calls, await line()]).toEqual([[], ['me', 'other']]);
@@ -529,7 +531,8 @@ function about16Digits() {
 
 test('an attempt, its mark and its release fit into what Redis reads at once', () => {
   // Else a slow server drops the release of a run that has ended, where it speaks by unix socket.
-  const { mark, acquire, release } = scriptsFor(true, true);
+  const names = ['mark', 'acquire', 'release'] as const;
+  const bytes = names.reduce((sum, name) => sum + shortLua(scriptOf(name, false).text).length, 0);
   const bytesBeside = 1_500;
-  expect(mark.length + acquire.length + release.length + bytesBeside).toBeLessThan(16_384);
+  expect(bytes + bytesBeside).toBeLessThan(16_384);
 });

@@ -52,10 +52,10 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
   release: () => release('us', 0),
   keep: () => release('us', 9_000),
   async look() {
-    const [[type, value, leftMs] = []] = (await run(calls.toLook(['k'], ''))) as [
-      string,
-      string | null,
-      number,
+    const [[, type, , value, , leftMs] = []] = (await run(calls.toLook(['k'], ''))) as [
+      ...[string, string],
+      ...[string, string | null],
+      ...[string, number],
     ][];
     return value == null ? `${type}` : `${await whose(value)} ${seconds(leftMs ?? null)}`;
   },

@@ -101,19 +101,14 @@ export const list = (...items: readonly string[]) => `*${items.length}\r\n${item
 export const grant = (fence: number | string = 1_700_000_000_000_000) =>
   list(':1\r\n', `:${fence}\r\n`);
 /** The reply of a master where another client holds the lock for so long. */
-export const refusal = (remainingMs = 60_000) => {
-  const time = [`:${Math.floor(Date.now() / 1000)}\r\n`, ':5\r\n'];
-  return list(
+export const refusal = (remainingMs = 60_000) =>
+  list(
     ':0\r\n',
-    bulk('another'),
-    `:${remainingMs}\r\n`,
-    ':1\r\n',
-    ...time,
-    bulk(''),
-    list(),
-    ':0\r\n',
+    ...[bulk('holder'), bulk('another')],
+    ...[bulk('remainingMs'), `:${remainingMs}\r\n`],
+    ...[bulk('position'), ':1\r\n'],
+    ...[bulk('masterTimeUs'), `:${Date.now() * 1000}\r\n`],
   );
-};
 /** The reply of an echo server. */
 export const echo: Reply = (args) => list(...args.map(bulk));
 

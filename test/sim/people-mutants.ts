@@ -9,16 +9,16 @@ export const peopleMutants: readonly Mutant[] = [
     'freeze-seen-as-free',
     'a master grants a lock that is frozen there',
     within(10, 'frozen', 'barred'),
-    'acquire.lua',
-    "local found = redis.pcall('GET', key)",
+    'lock.lua',
+    "local found = redis.pcall('GET', freeze_key(i))",
     'local found = false',
   ),
   inScript(
     'thaw-without-comparing',
     'a thaw removes whatever freeze is there',
     within(60, 'frozen', 'barred'),
-    'thaw.lua',
-    'if standing ~= value then return 0 end\n',
+    'operator.lua',
+    'if current ~= value then return 0 end\n',
     '',
   ),
   alsoInScript(
@@ -26,11 +26,11 @@ export const peopleMutants: readonly Mutant[] = [
       'freeze-forgotten',
       'a master forgets a freeze soon after it has confirmed it',
       within(20, 'frozen', 'barred'),
-      'freeze.lua',
+      'operator.lua',
       "redis.call('SET', KEYS[1], value)\n",
       "redis.call('SET', KEYS[1], value, 'PX', 50)\n",
     ),
-    'freeze.lua',
+    'operator.lua',
     "redis.call('SET', KEYS[1], value, 'PX', ms)",
     "redis.call('SET', KEYS[1], value, 'PX', 50)",
   ),
@@ -119,20 +119,20 @@ export const peopleMutants: readonly Mutant[] = [
     'skip-lengthens-the-lock',
     'the line of a refused run lengthens the key of the holder',
     within(10, 'refused-at-once', 'ownership'),
-    'lines.lua',
-    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)",
-    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)\n" +
+    'history.lua',
+    "put_fact(key, field, known, table.concat(words, ' ') .. '\\n' .. holder)",
+    "put_fact(key, field, known, table.concat(words, ' ') .. '\\n' .. holder)\n" +
       "  redis.call('PEXPIRE', key, redis.call('PTTL', key) + 1000)",
   ),
   inScript(
     'skip-joins-the-queue',
     'a refused run that does not wait stands in the queue',
     within(10, 'refused-at-once', 'litter', 'order', 'liveness'),
-    'lines.lua',
-    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)",
-    "put_fact(key, field, known, table.concat(parts, ' ') .. '\\n' .. holder)\n" +
-      "  redis.call('ZADD', '{' .. key .. '}:queue', now_ms() * 1000, run)\n" +
-      "  redis.call('ZADD', '{' .. key .. '}:waiters', now_ms(), run)",
+    'history.lua',
+    "put_fact(key, field, known, table.concat(words, ' ') .. '\\n' .. holder)",
+    "put_fact(key, field, known, table.concat(words, ' ') .. '\\n' .. holder)\n" +
+      "  redis.call('ZADD', '{' .. key .. '}:queue', nowMs * 1000, run)\n" +
+      "  redis.call('ZADD', '{' .. key .. '}:waiters', nowMs, run)",
   ),
   inSource(
     'release-lost-with-its-connection',

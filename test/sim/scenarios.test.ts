@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { alone, type Lease } from '../../src/lock/types.ts';
-import { redlockCalls } from '../../src/redis/calls/script-calls.ts';
+import { callsOf } from '../../src/redis/calls/protocol.ts';
 import { timingsOf } from './options.ts';
 import type { Program } from './program.ts';
 import { type Actor, key, prefix, resource, Stage } from './stage.ts';
@@ -525,7 +525,7 @@ describe('found by the simulator: what a waiter asks and leaves', () => {
       const value = `holder ${slot}`;
       const wish = { resources: [resource], ttlMs: 60_000, isFenced: false, waiter: null };
       const claim = { ...alone, ...wish, token: 'holder', value, sharing };
-      const { script, keys, args } = redlockCalls.toRepair(claim, null, prefix);
+      const { script, keys, args } = callsOf('redlock').toRepair(claim, null, prefix);
       stage.server(index).redis.run(script, 'repair', keys, args);
     };
     for (const [index, slot] of [

@@ -267,7 +267,7 @@ export class SimRedis {
       }),
     );
     if (script !== 'acquire' || !Array.isArray(reply)) return reply;
-    if (typeof reply[6] === 'string' && reply[6] !== '')
+    if (reply.includes('supersededBy'))
       for (const key of locks) this.preemptedAt.set(key, this.trueTime);
     this.onAcquire(locks, value, reply[0] === 1);
     return reply;

@@ -92,11 +92,12 @@ export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
 export const realSystem: System = systemOf(realModules);
 
 export function systemOf(modules: Modules) {
-  const { scriptsFor } = modules['redis/calls/scripts'];
-  const all = [true, false].flatMap((isPlain) =>
-    [true, false].flatMap((hasLine) => Object.entries(scriptsFor(isPlain, hasLine))),
-  );
-  const names = new Map(all.map(([name, text]) => [text, name as ScriptName]));
+  const { scriptNames, scriptOf } = modules['redis/calls/scripts'];
+  const names = new Map<string, ScriptName>();
+  for (const name of scriptNames)
+    for (const hasForms of [true, false])
+      for (const hasHistory of [true, false])
+        names.set(scriptOf(name, hasForms, hasHistory).text, name);
   return {
     acquireForRun: modules['run/acquisition'].acquireForRun,
     waitForRun: modules['run/acquisition'].waitForRun,

@@ -4,7 +4,7 @@
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
-import { scripts } from '../../redis/calls/scripts.ts';
+import { toServer } from '../../redis/calls/script-calls.ts';
 import { mostBytes } from '../../redis/connection/client.ts';
 import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
@@ -132,7 +132,7 @@ async function listsOn(
   clock: Clock,
 ): Promise<MasterFacts['lists']> {
   if (differingMasters === 'ignore') return null;
-  const reply = await connection.eval(scripts.lists, [markKeyOf(prefix)], '', '');
+  const reply = await connection.eval(toServer('lists', markKeyOf(prefix), { host: '', list: '' }));
   return parseLists(reply, clock.now());
 }
 

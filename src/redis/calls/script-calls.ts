@@ -1,18 +1,19 @@
 // Which script is called for a claim, on which keys, with which arguments. It sends nothing.
 
+import assert from 'node:assert/strict';
 import { isSuccess } from '../../lock/history.ts';
-import type { Claim, Waiter } from '../../lock/types.ts';
+import type { Claim } from '../../lock/types.ts';
 import { modeOf } from '../../lock/value.ts';
 import {
-  channelsOf,
   freezeKeyOf,
   historyIndexOf,
   historyKeysOf,
   historyNamesOf,
   historySizeOf,
   keysOf,
+  ownerKeyOf,
 } from '../keys.ts';
-import { type Scripts, scripts, scriptsFor } from './scripts.ts';
+import { type LockVerb, type Script, type ScriptName, scriptOf } from './scripts.ts';
 
 export interface ScriptCall {
   readonly script: string;
@@ -20,16 +21,15 @@ export interface ScriptCall {
   readonly args: readonly (string | number)[];
 }
 
-/** The script calls of a protocol. */
-export interface Calls {
-  toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCall;
-  toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
-  toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall;
-  toRelease(removal: Removal, prefix: string, historyBytes: number): ScriptCall;
-  /** Reads so many locks in one step. */
-  toLook(resources: readonly string[], prefix: string): ScriptCall;
-  /** Puts another value in the place of this one, for the time that was left. */
-  toExchange(resource: string, value: string, by: string, prefix: string): ScriptCall;
+type Args = Readonly<Record<string, string | number>>;
+
+/** Arguments go by name: a script is sent those that it reads. */
+function callOf(script: Script, keys: readonly string[], given: Args): ScriptCall {
+  const args = script.params.map((name) => {
+    assert(given[name] !== undefined, `a script reads ${name}, which is not given`);
+    return given[name];
+  });
+  return { script: script.text, keys, args };
 }
 
 /**
@@ -55,106 +55,118 @@ export function withoutWaiter(removal: Removal): Removal {
   return { ...removal, claim: { ...removal.claim, waiter: null }, keepsPosition: true };
 }
 
-/** What a claim that does not wait says beside its arguments, in case that it is refused. */
-export function skipArgs({ skip }: Claim, prefix: string, historyBytes: number) {
-  if (skip === undefined) return [];
-  const { line, host, run, isRepeated } = skip;
-  return [historyIndexOf(prefix), historyBytes, line, host, run, isRepeated ? 1 : 0];
-}
-
-/** What a claim says beside its arguments that leaves something in the history. */
-function historyArgs(claim: Claim, prefix: string, historyBytes: number) {
-  const { start, skip } = claim;
-  if (!start && !skip) return [];
-  const ofSkip = skipArgs(claim, prefix, historyBytes).slice(2);
-  return [historyIndexOf(prefix), historyBytes, start?.token ?? '', start?.line ?? '', ...ofSkip];
-}
-
-/** The line of a release; null: none. A rollback removes what the claim has left. */
-function sentLine({ claim: { start }, line }: Removal): string | null {
-  return line ?? (start ? `undo ${start.token}` : null);
-}
-
-/** What a release says behind its line. */
-export function lineArgs(line: string | null, prefix: string, historyBytes: number) {
-  if (line === null) return [];
-  return [historyIndexOf(prefix), historyBytes, isSuccess(line) ? 1 : 0];
-}
-
 /**
- * The keys of the histories that a release writes to, as Dragonfly demands. *Note:* the histories
- * of other names, which it may remove to make room, cannot be named.
+ * The script calls of a protocol. The older one is an exclusive lock of one name on one master. It
+ * has nothing to repair: the one master is the quorum, and a lock that it has lost is lost.
  */
-export function lineKeys(
-  line: string | null,
-  { resources }: Pick<Claim, 'resources'>,
-  prefix: string,
-): string[] {
-  if (line === null) return [];
-  const own = resources.flatMap((resource) => historyKeysOf(prefix, resource));
-  return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
+export class Calls {
+  readonly #unitMs: number | null;
+
+  /** `unitMs`: of the time in the key of the older protocol; null: it is not the older one. */
+  constructor(unitMs: number | null) {
+    this.#unitMs = unitMs;
+  }
+
+  toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCall {
+    const { skip, start, isFenced, ttlMs } = claim;
+    const args = {
+      ...historyArgs(prefix, historyBytes),
+      keep: isFenced ? counterKeptMs + ttlMs : 0,
+      token: start?.token ?? '',
+      start: start?.line ?? '',
+      line: skip?.line ?? '',
+      host: skip?.host ?? '',
+      run: skip?.run ?? '',
+      repeated: skip?.isRepeated ? 1 : 0,
+    };
+    return this.#call('acquire', claim, prefix, args, (skip ?? start) !== undefined);
+  }
+
+  toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+    const arrival = claim.preemptible === 'replace' ? (claim.waiter?.arrivalUs ?? 0) : '';
+    return this.#call('extend', claim, prefix, { ...fenceArgs(claim, fence), arrival });
+  }
+
+  toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+    const verb = this.#unitMs === null ? 'repair' : 'extend';
+    return this.#call(verb, claim, prefix, fenceArgs(claim, fence));
+  }
+
+  /** A waiter that stays in the queue names its arrival, one that leaves does not. */
+  toRelease(removal: Removal, prefix: string, historyBytes: number): ScriptCall {
+    const { claim, keepMs, keepsPosition, line } = removal;
+    const args = {
+      ...historyArgs(prefix, historyBytes),
+      keepMs,
+      ...(keepsPosition ? {} : { arrival: '' }),
+      line: line ?? '',
+      isSuccess: line !== null && isSuccess(line) ? 1 : 0,
+      // A rollback removes what the claim has left.
+      undone: line === null ? (claim.start?.token ?? '') : '',
+    };
+    const hasHistory = line !== null || claim.start !== undefined;
+    const call = this.#call('release', claim, prefix, args, hasHistory);
+    return hasHistory
+      ? { ...call, keys: [...call.keys, ...historyKeys(claim.resources, prefix)] }
+      : call;
+  }
+
+  /** Reads this many locks in one step. */
+  toLook(resources: readonly string[], prefix: string): ScriptCall {
+    const runs = resources.map((resource) => historyKeysOf(prefix, resource)[0]);
+    const keys = [...this.#keys(resources, prefix), ...runs];
+    return callOf(scriptOf(this.#name('look')), keys, { count: resources.length });
+  }
+
+  /** Puts another value in the place of this one, for the time that was left. */
+  toExchange(resource: string, value: string, by: string, prefix: string): ScriptCall {
+    const keys = this.#keys([resource], prefix).slice(0, this.#unitMs === null ? 1 : 2);
+    return callOf(scriptOf(this.#name('exchange')), keys, { value, by });
+  }
+
+  #call(
+    verb: LockVerb,
+    { value, ttlMs, sharing, preemptible, waiter, resources }: Claim,
+    prefix: string,
+    more: Args,
+    hasHistory = false,
+  ): ScriptCall {
+    const hasForms = sharing.kind !== 'exclusive' || preemptible !== 'never';
+    const args = {
+      value,
+      ttl: ttlMs,
+      count: resources.length,
+      mode: modeOf(sharing),
+      slot: sharing.kind === 'slots' ? sharing.slot : 0,
+      id: waiter?.id ?? '',
+      arrival: waiter?.arrivalUs ?? '',
+      unitMs: this.#unitMs ?? '',
+      ...more,
+    };
+    const script = scriptOf(this.#name(verb), hasForms, hasHistory);
+    return callOf(script, this.#keys(resources, prefix), args);
+  }
+
+  #name(verb: LockVerb): ScriptName {
+    return this.#unitMs === null || verb === 'repair' ? verb : `setnx_${verb}`;
+  }
+
+  #keys(resources: readonly string[], prefix: string): string[] {
+    return this.#unitMs === null
+      ? lockKeys(resources, prefix)
+      : inColumns(resources.map((name) => [prefix + name, ownerKeyOf(prefix, name)]));
+  }
 }
 
-function toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCall {
-  const { value, ttlMs, isFenced, waiter, resources } = claim;
-  const counter = isFenced ? counterKeptMs + ttlMs : 0;
-  const args = [
-    value,
-    ttlMs,
-    counter,
-    ...waiterArgs(waiter),
-    ...sharingArgs(claim),
-    ...channelsIn(claim, prefix),
-    ...historyArgs(claim, prefix, historyBytes),
-  ];
-  const script = textsFor(claim, (claim.skip ?? claim.start) !== undefined).acquire;
-  return { script, keys: keysWithFreezes(resources, prefix), args };
-}
-
-function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  const arrival = claim.preemptible === 'replace' ? (claim.waiter?.arrivalUs ?? 0) : '';
-  const args = [...holderArgs(claim, fence), arrival];
-  return { script: textsFor(claim, false).extend, keys: keysIn(claim.resources, prefix), args };
-}
-
-function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  return {
-    script: textsFor(claim, false).repair,
-    keys: keysIn(claim.resources, prefix),
-    args: holderArgs(claim, fence),
-  };
-}
-
-/** A waiter that stays in the queue names its arrival, one that leaves does not. */
-function toRelease(removal: Removal, prefix: string, historyBytes: number): ScriptCall {
-  const { claim, keepMs, keepsPosition } = removal;
-  const line = sentLine(removal);
-  const [id, arrivalUs] = waiterArgs(claim.waiter);
-  const waiter = [id, keepsPosition ? arrivalUs : ''];
-  const behind = lineArgs(line, prefix, historyBytes);
-  const told = [line ?? '', ...channelsIn(claim, prefix), ...behind];
-  const args = [claim.value, keepMs, ...waiter, ...sharingArgs(claim), ...told];
-  const keys = [...keysIn(claim.resources, prefix), ...lineKeys(line, claim, prefix)];
-  return { script: textsFor(claim, line !== null).release, keys, args };
-}
-
-function toLook(resources: readonly string[], prefix: string): ScriptCall {
-  const keys = [...keysWithFreezes(resources, prefix), ...runsKeys(resources, prefix)];
-  return { script: scripts.look, keys, args: [] };
-}
-
-/** Bars new holders, for so many ms; 0: until it is thawed. Not in the older protocol. */
+/** Bars new holders for this many ms; 0: until it is thawed. Not in the older protocol. */
 export function toFreeze(
   resource: string,
   value: string,
   forMs: number,
   prefix: string,
 ): ScriptCall {
-  return {
-    script: scripts.freeze,
-    keys: [freezeKeyOf(prefix, resource)],
-    args: [value, Math.ceil(forMs)],
-  };
+  const args = { value, ms: Math.ceil(forMs) };
+  return callOf(scriptOf('freeze'), [freezeKeyOf(prefix, resource)], args);
 }
 
 /** Removes exactly this freeze; `line` is for the history, '' for none. */
@@ -165,80 +177,60 @@ export function toThaw(
   prefix: string,
   historyBytes: number,
 ): ScriptCall {
-  const resources = [resource];
-  return {
-    script: scripts.thaw,
-    keys: [...keysWithFreezes(resources, prefix), ...lineKeys(line, { resources }, prefix)],
-    args: [value, channelsOf(prefix, resource), line, historyIndexOf(prefix), historyBytes],
-  };
+  const keys = [...lockKeys([resource], prefix), ...historyKeys([resource], prefix)];
+  const args = { ...historyArgs(prefix, historyBytes), value, line, count: 1 };
+  return callOf(scriptOf('thaw'), keys, args);
 }
 
-/** Adds what a person has done to the history. */
+/** Adds what an operator has done to the history. */
 export function toAddLine(
   resource: string,
   line: string,
   prefix: string,
   historyBytes: number,
 ): ScriptCall {
-  const history = lineKeys(line, { resources: [resource] }, prefix);
-  return {
-    script: scripts.act,
-    keys: [prefix + resource, ...history],
-    args: [line, historyIndexOf(prefix), historyBytes],
-  };
+  const keys = [prefix + resource, ...historyKeys([resource], prefix)];
+  return callOf(scriptOf('act'), keys, { ...historyArgs(prefix, historyBytes), line });
 }
 
-function toExchange(resource: string, value: string, by: string, prefix: string): ScriptCall {
-  return {
-    script: scripts.exchange,
-    keys: keysOf(prefix, resource).slice(0, 1),
-    args: [value, by],
-  };
+/** Reads the newest lines and all facts of these histories. */
+export function toReadHistories(
+  resources: readonly string[],
+  maxCount: number,
+  prefix: string,
+): ScriptCall {
+  const keys = inColumns(resources.map((resource) => historyKeysOf(prefix, resource)));
+  return callOf(scriptOf('history'), keys, { count: resources.length, maxCount });
 }
 
-export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, toLook, toExchange };
-
-/** The lists of the lines of these histories. */
-export function runsKeys(resources: readonly string[], prefix: string): string[] {
-  return resources.map((resource) => historyKeysOf(prefix, resource)[0]);
+/** A call of a script on one key of all locks under a prefix. */
+export function toServer(name: 'promoted' | 'mark' | 'lists', key: string, args: Args): ScriptCall {
+  return callOf(scriptOf(name), [key], args);
 }
 
-function textsFor({ sharing, preemptible }: Claim, hasLine: boolean): Scripts {
-  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', hasLine);
+/** KEYS of all verbs of a lock. */
+function lockKeys(resources: readonly string[], prefix: string): string[] {
+  return inColumns(resources.map((name) => [...keysOf(prefix, name), freezeKeyOf(prefix, name)]));
 }
 
-function keysIn(resources: readonly string[], prefix: string): string[] {
-  return resources.flatMap((resource) => keysOf(prefix, resource));
+/**
+ * The keys of the histories that a script writes to, as Dragonfly demands. *Note:* the histories of
+ * other names, which it may remove to make room, cannot be named.
+ */
+function historyKeys(resources: readonly string[], prefix: string): string[] {
+  const own = resources.flatMap((resource) => historyKeysOf(prefix, resource));
+  return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
 }
 
-/** Those of keysIn, then one freeze for each resource. */
-function keysWithFreezes(resources: readonly string[], prefix: string): string[] {
-  const freezes = resources.map((resource) => freezeKeyOf(prefix, resource));
-  return [...keysIn(resources, prefix), ...freezes];
+/** The first of each row, then the second of each, and so on. */
+function inColumns(rows: readonly (readonly string[])[]): string[] {
+  return (rows[0] ?? []).flatMap((_, at) => rows.map((row) => row[at] as string));
 }
 
-/** Lock mode and slot. */
-function sharingArgs({ sharing }: Claim): [string, number] {
-  return [modeOf(sharing), sharing.kind === 'slots' ? sharing.slot : 0];
+function historyArgs(prefix: string, maxBytes: number) {
+  return { index: historyIndexOf(prefix), maxBytes };
 }
 
-/** Value, ttl, ms to keep the counters, fence, lock mode and slot. */
-function holderArgs(claim: Claim, fence: number | null): (string | number)[] {
-  const { value, ttlMs } = claim;
-  return [
-    value,
-    ttlMs,
-    fence === null ? 0 : counterKeptMs + ttlMs,
-    fence ?? 0,
-    ...sharingArgs(claim),
-  ];
-}
-
-function channelsIn({ resources }: Claim, prefix: string): string[] {
-  return resources.map((resource) => channelsOf(prefix, resource));
-}
-
-/** Id and arrival; '' for a claim that does not wait. */
-function waiterArgs(waiter: Waiter | null): [string, string | number] {
-  return waiter === null ? ['', ''] : [waiter.id, waiter.arrivalUs];
+function fenceArgs({ ttlMs }: Claim, fence: number | null) {
+  return { keep: fence === null ? 0 : counterKeptMs + ttlMs, fence: fence ?? 0 };
 }

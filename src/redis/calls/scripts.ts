@@ -1,82 +1,91 @@
 // The Lua scripts: everything that must be decided inside Redis in one step. They are in
-// scripts/*.lua, each with its contract, and are sent whole each time. Each may run twice, late, or
-// after the answer was lost, without harm.
+// scripts/*.lua, and are sent whole each time. Each may run twice, late, or after the answer was
+// lost, without harm.
 //
-// A line `-- @include <file>.lua` is replaced by that file. The lines from `-- @forms` to `-- @end`
-// do nothing for a claim that is exclusive and not preemptible, and those from `-- @history` for a
-// request that leaves nothing in the history.
+// The files are one library. Each function that is not local is a verb. Its script is its body, in
+// which each statement has the local functions in front of it that it needs first: a server
+// defines none that comes behind the return. The lines from `-- @forms` to `-- @end` do nothing for
+// a claim that is exclusive and not preemptible, and those from `-- @history` for a request that
+// leaves nothing in the history. Bundles contain the scripts instead of this module
+// (scripts/bundle.js).
 
-import { luaFile } from './lua-file.ts';
+import { readdirSync, readFileSync } from 'node:fs';
 
-const names = [
-  'acquire',
-  'extend',
-  'repair',
-  'release',
-  'look',
-  'history',
-  'act',
-  'freeze',
-  'thaw',
-  'exchange',
-  'promoted',
-  'mark',
-  'lists',
-  'acquire.setnx',
-  'extend.setnx',
-  'release.setnx',
-  'look.setnx',
-  'exchange.setnx',
-] as const;
+/** What both protocols do, each by a verb of its own; only the older one never repairs. */
+export type LockVerb = 'acquire' | 'extend' | 'repair' | 'release' | 'look' | 'exchange';
 
-/** The name of the file, without `.lua`; `.setnx` is the older protocol. */
-export type ScriptName = (typeof names)[number];
-export type Scripts = Readonly<Record<ScriptName, string>>;
+export type ScriptName =
+  | LockVerb
+  | `setnx_${Exclude<LockVerb, 'repair'>}`
+  | ('history' | 'act' | 'freeze' | 'thaw')
+  | ('promoted' | 'mark' | 'lists');
 
-/** The whole scripts. */
-export const scripts = scriptsOf(luaFile);
+export interface Script {
+  readonly text: string;
+  /** The names of what it reads from ARGV, in this order. */
+  readonly params: readonly string[];
+}
+
+const made = new Map<string, Script>();
 
 /**
- * The scripts for a claim that is exclusive and not preemptible, as nearly all are. A server reads
- * and hashes every byte of a script each time: half the bytes save a tenth of a lock cycle on one
- * master. Without these, `scripts` would be sent instead.
+ * The script of a verb, without the parts that the request does not need. A server reads and hashes
+ * every byte of a script each time: half the bytes save a tenth of a lock cycle on one master.
  */
-export const plainScripts = scriptsOf((name) =>
-  without('history', without('forms', luaFile(name))),
+export function scriptOf(name: ScriptName, hasForms = true, hasHistory = true): Script {
+  const key = [name, hasForms, hasHistory].join();
+  const script = made.get(key) ?? compose(name, hasForms, hasHistory);
+  made.set(key, script);
+  return script;
+}
+
+const folder = new URL('../scripts/', import.meta.url);
+const library = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'));
+
+export const scriptNames = library.flatMap((text) =>
+  [...text.matchAll(/^function (\w+)/gm)].map(([, name]) => name as ScriptName),
 );
 
-const others = new Map<string, Scripts>();
-
-/** The scripts for a claim of this form that leave something in the history, or nothing. */
-export function scriptsFor(isPlain: boolean, hasLine: boolean): Scripts {
-  if (isPlain && !hasLine) return plainScripts;
-  if (!isPlain && hasLine) return scripts;
-  const part = isPlain ? 'forms' : 'history';
-  const made = others.get(part) ?? scriptsOf((name) => without(part, luaFile(name)));
-  others.set(part, made);
-  return made;
-}
-
-function without(part: 'forms' | 'history', text: string): string {
-  return text.replace(new RegExp(`-- @${part}\\n.*?-- @end\\n`, 'gs'), '');
-}
-
-/** Each is made when it is first needed: a run sends two of them. */
-function scriptsOf(textOf: (name: string) => string): Scripts {
-  const made = new Map<ScriptName, string>();
-  const scriptOf = (name: ScriptName) => {
-    const script =
-      made.get(name) ??
-      linesOf(textOf(name).replace(/-- @include (\S+)\.lua/g, (_, part) => textOf(part)));
-    made.set(name, script);
-    return script;
+function compose(name: ScriptName, hasForms: boolean, hasHistory: boolean): Script {
+  const blocks = library.flatMap((text) =>
+    blocksIn(without('history', hasHistory, without('forms', hasForms, text))),
+  );
+  const definitions = new Map(blocks.flatMap((block) => namesOf(block).map((one) => [one, block])));
+  const lines: string[] = [];
+  const add = (code: string) => {
+    for (const word of wordsIn(code)) {
+      const definition = definitions.get(word);
+      if (definition === undefined) continue;
+      for (const one of namesOf(definition)) definitions.delete(one);
+      add(definition);
+    }
+    lines.push(code);
   };
-  const properties = names.map((name) => [name, { enumerable: true, get: () => scriptOf(name) }]);
-  return Object.defineProperties({}, Object.fromEntries(properties)) as Scripts;
+  const verb = new RegExp(`^function ${name}\\(([^)]*)\\)\n(.*)\nend$`, 's');
+  const [, allParams = '', body = ''] = blocks.map((block) => verb.exec(block)).find(Boolean) ?? [];
+  // A statement begins where the indentation is that of the body.
+  for (const statement of body.split(/\n(?= {2}(?!end|else| ))/)) add(statement);
+  const used = new Set(lines.flatMap(wordsIn));
+  const params = wordsIn(allParams).filter((param) => used.has(param));
+  const text = [`local ${params.join(', ')} = unpack(ARGV)`, ...lines].join('\n');
+  return { params, text: text.replace(/^ +/gm, '') };
 }
 
-/** Removes indentation and comments, which have lines of their own. */
-function linesOf(text: string): string {
-  const lines = text.split('\n').map((line) => line.trim());
-  return lines.filter((line) => line !== '' && !line.startsWith('--')).join('\n');
+function without(part: string, isKept: boolean, text: string): string {
+  return isKept ? text : text.replace(new RegExp(` *-- @${part}\n.*?-- @end\n`, 'gs'), '');
+}
+
+/** What begins at the margin, without comments. */
+function blocksIn(text: string): string[] {
+  const code = text.replace(/^ *(--.*)?\n/gm, '').trimEnd();
+  return code.split(/\n(?=local |function )/);
+}
+
+/** The local names that a block defines. */
+function namesOf(block: string): string[] {
+  return wordsIn(/^local (?:function (\w+)|([\w, ]+))/.exec(block)?.slice(1).join(' ') ?? '');
+}
+
+function wordsIn(code: string): string[] {
+  return code.replace(/'[^'\n]*'/g, '').match(/[A-Za-z_]\w*/g) ?? [];
 }

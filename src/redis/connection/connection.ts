@@ -9,8 +9,7 @@ import { sleepAwake } from '../../lock/awake.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { bytesOf } from '../../text/bytes.ts';
-import type { ScriptCall } from '../calls/script-calls.ts';
-import { scripts } from '../calls/scripts.ts';
+import { type ScriptCall, toServer } from '../calls/script-calls.ts';
 import { failed, isFailed } from '../errors.ts';
 import { mayTellMore, parseIdentity, type ServerIdentity } from '../identity.ts';
 import { typeOfKey } from '../keys.ts';
@@ -126,20 +125,16 @@ export class Connection {
   /**
    * Runs a script in one step on the server. It is sent before this returns its promise, or never.
    */
-  eval(
-    script: string,
-    keys: readonly string[],
-    ...args: (string | number)[]
-  ): Promise<unknown | Failed> {
+  eval({ script, keys, args }: ScriptCall): Promise<unknown | Failed> {
     return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...args));
   }
 
   /** Runs a script. If it fails because a key has the wrong type, the failure names that key. */
-  async run({ script, keys, args }: ScriptCall): Promise<unknown | Failed> {
-    const reply = await this.eval(script, keys, ...args);
+  async run(call: ScriptCall): Promise<unknown | Failed> {
+    const reply = await this.eval(call);
     if (isFailed(reply) && kindOfError(reply.message)?.isStale) this.giveUp();
     return isFailed(reply) && reply.message.startsWith('WRONGTYPE')
-      ? this.#wrongTypeAmong(keys, reply)
+      ? this.#wrongTypeAmong(call.keys, reply)
       : reply;
   }
 
@@ -194,7 +189,9 @@ export class Connection {
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
       question && this.#askMark(question),
-      question && ownList && this.eval(scripts.lists, [question.key], ownList.host, ''),
+      question &&
+        ownList &&
+        this.eval(toServer('lists', question.key, { host: ownList.host, list: '' })),
     ]);
     const server = typeof info === 'string' ? info : null;
     const isMore = server !== null && mayTellMore(server);
@@ -209,7 +206,7 @@ export class Connection {
 
   #askMark({ key, isWriting }: MarkQuestion): Promise<unknown | Failed> {
     const newId = isWriting ? randomBytes(10).toString('hex') : '';
-    return this.eval(scripts.mark, [key], newId);
+    return this.eval(toServer('mark', key, { newId }));
   }
 
   /** Sections of INFO by field, or all of it; empty where the server refuses it. */
@@ -255,11 +252,11 @@ export class Connection {
   }
 
   /**
-   * For how many ms this promotion has been known on the server (scripts/promoted.lua).
+   * For how many ms this promotion has been known on the server (scripts/server.lua).
    * `mayWrite`: whether the server notes it where it has not been known yet.
    */
   async firstSeenMs(key: string, id: string, mayWrite: boolean): Promise<number | Failed> {
-    const reply = await this.eval(scripts.promoted, [key], id, mayWrite ? '1' : '0');
+    const reply = await this.eval(toServer('promoted', key, { id, isWriting: mayWrite ? 1 : 0 }));
     if (isFailed(reply)) return reply;
     return typeof reply === 'number' ? reply : failed('reply', 'an unexpected reply to a script');
   }

@@ -5,11 +5,8 @@
 import { connect, type Socket } from 'node:net';
 import { quorumOf } from '../../../src/lock/quorum.ts';
 import { alone } from '../../../src/lock/types.ts';
-import {
-  redlockCalls,
-  type ScriptCall,
-  usualHistoryBytes,
-} from '../../../src/redis/calls/script-calls.ts';
+import { callsOf } from '../../../src/redis/calls/protocol.ts';
+import { type ScriptCall, usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
 /** What redlock-run sends for one cycle on a resource. */
@@ -22,8 +19,8 @@ export function callsOn(resource: string): {
   const claim = { ...alone, ...own, isFenced: true, waiter: null };
   const removal = { claim, keepMs: 0, line: null, keepsPosition: false };
   return {
-    acquire: redlockCalls.toAcquire(claim, '', usualHistoryBytes),
-    release: redlockCalls.toRelease(removal, '', usualHistoryBytes),
+    acquire: callsOf('redlock').toAcquire(claim, '', usualHistoryBytes),
+    release: callsOf('redlock').toRelease(removal, '', usualHistoryBytes),
   };
 }
 

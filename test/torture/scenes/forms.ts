@@ -27,7 +27,7 @@ export const forms: Scene = {
     breaks: 'a master grants a shared lock beside an exclusive holder',
     edits: [
       {
-        file: 'redis/scripts/acquire.lua',
+        file: 'redis/scripts/lock.lua',
         from: "(mode == '' or holder ~= mode)",
         to: "mode == ''",
       },

@@ -39,9 +39,9 @@ export const verbs: Scene = {
     breaks: 'a master grants a lock that is frozen there',
     edits: [
       {
-        file: 'redis/scripts/acquire.lua',
-        from: "      freeze = type(found) == 'table' and",
-        to: "      freeze = nil; local _ = type(found) == 'table' and",
+        file: 'redis/scripts/lock.lua',
+        from: "    local found = redis.pcall('GET', freeze_key(i))",
+        to: '    local found = false',
       },
     ],
   },

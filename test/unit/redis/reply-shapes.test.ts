@@ -11,6 +11,7 @@ import {
   oneOf,
   orNull,
   readReply,
+  record,
   type Shape,
   text,
   tuple,
@@ -27,10 +28,12 @@ describe('what fits is read', () => {
     ['digits', decimal(), '0042', 42],
     ['nil where it may be', orNull(text(3)), null, null],
     ['an empty list', listOf(text(3), 2), [], []],
+    ['names', record({ a: integer() }, { b: text(3) }), ['b', 'x', 'a', 1], { a: 1, b: 'x' }],
+    ['those that must be there', record({ a: integer() }, { b: text(3) }), ['a', 1], { a: 1 }],
     ['a tuple', whole, [1, 'abc', [1, 2]], [1, 'abc', [1, 2]]],
     [
       'by its first item',
-      byFirst({ 1: as(tuple(oneOf(1)), () => 'yes'), 0: as(tuple(oneOf(0)), () => 'no') }),
+      byFirst({ 1: as(tuple(integer()), () => 'yes'), 0: as(tuple(), () => 'no') }),
       [0],
       'no',
     ],
@@ -47,7 +50,8 @@ describe('what does not fit is no vote', () => {
     oneOf: oneOf(1, 2),
     listOf: listOf(integer(), 2),
     tuple: whole,
-    byFirst: byFirst({ 1: whole }),
+    record: record({ a: integer() }, { b: text(3) }),
+    byFirst: byFirst({ 1: record({ a: integer() }) }),
   };
   const nonsense: unknown[] = [
     null,
@@ -71,6 +75,11 @@ describe('what does not fit is no vote', () => {
     [1, 'abc', [1, 2, 3]],
     [1, 'abc', [1], 1],
     ['__proto__'],
+    ['a'],
+    ['a', 'x'],
+    ['a', 1, 'a', 1],
+    ['a', 1, 'c', 1],
+    ['b', 'x'],
   ];
   const pairs = Object.entries(shapes).flatMap(([name, shape]) =>
     nonsense.map((reply) => [name, reply, shape] as const),
