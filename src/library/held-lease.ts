@@ -103,31 +103,18 @@ export class HeldLease implements Lease {
 
   async extend(): Promise<void> {
     this.#refuseIfOver();
-    const { redlock, clock, report } = this.#parts;
-    const { lease, extendingEnded } = this.#keeper;
-    const askedAt = clock.now();
-    this.#keeper.noteExtending();
-    const extension = await redlock.extend(lease, extendingEnded);
-    this.#keeper.noteExtending();
+    const extension = await this.#keeper.extend();
     this.#refuseIfOver();
-    switch (extension.kind) {
-      case 'extended': {
-        this.#keeper.confirm(extension.lease);
-        const { extendedCount } = extension;
-        return report({ kind: 'extended', extendedCount, elapsedMs: clock.now() - askedAt });
-      }
-      case 'lost':
-        this.#onLost(extension.reason);
-        throw this.signal.reason;
-      default: {
-        const { failures } = extension;
-        report({ kind: 'extension-failed', failures, validMs: this.validMs });
-        const why = `${failuresLine(failures)} (valid for another ${this.validMs} ms; try again)`;
-        throw new RedlockError('unreachable', `not extended: ${whichOf(this.resources)}: ${why}`, {
-          failures,
-        });
-      }
+    if (extension.kind === 'extended') return;
+    if (extension.kind === 'lost') {
+      this.#onLost(extension.reason);
+      throw this.signal.reason;
     }
+    const { failures } = extension;
+    const why = `${failuresLine(failures)} (valid for another ${this.validMs} ms; try again)`;
+    throw new RedlockError('unreachable', `not extended: ${whichOf(this.resources)}: ${why}`, {
+      failures,
+    });
   }
 
   release(): Promise<boolean> {

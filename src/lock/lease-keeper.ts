@@ -1,4 +1,4 @@
-// Keeps one lease: extends it again and again, and tells when the work under it has to be stopped,
+// Keeps one lease: extends it again and again, and reports when the work under it must be stopped,
 // and then killed, because no extension has succeeded in time. It stops, kills and releases nothing
 // itself. Both deadlines depend on the local clock alone, so a missing answer cannot delay them.
 // *Invariant:* nothing is extended once stopping is due. After a suspension (a stopped process, a
@@ -8,7 +8,7 @@ import type { HolderChannel, Listen } from './holder-channel.ts';
 import type { Person } from './people.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { HeldLock } from './redlock.ts';
-import type { Claim, Lease, LossReason } from './types.ts';
+import type { Claim, Extension, Lease, LossReason } from './types.ts';
 import { holderIdOf } from './waiter-id.ts';
 
 export interface LeaseKeeperSettings {
@@ -122,18 +122,8 @@ export class LeaseKeeper {
     return standsForMs(this.#setAt, this.#lease.claim, keepMs, this.#parts.clock.now());
   }
 
-  /** To be called before and after an extension is sent by other means. */
-  noteExtending(): void {
-    this.#setAt = this.#parts.clock.now();
-  }
-
   get extensionCount(): number {
     return this.#extensionCount;
-  }
-
-  /** Aborts when no extension may be sent any more. */
-  get extendingEnded(): AbortSignal {
-    return this.#extendingEnded.signal;
   }
 
   /** Whether stopping must have begun. */
@@ -147,12 +137,25 @@ export class LeaseKeeper {
     return lateMs > suspendedMs ? 'suspended' : 'unreachable';
   }
 
-  /** Notes that an extension has succeeded. One older than the latest known is ignored. */
-  confirm(lease: Lease): void {
-    if (this.#extendingEnded.signal.aborted || lease.validUntil <= this.#lease.validUntil) return;
-    this.#lease = lease;
-    this.#extensionCount += 1;
-    this.#parts.onConfirmed(lease);
+  /** Extends the lease once, now. An answer after the end of extending changes nothing. */
+  async extend(): Promise<Extension> {
+    const { redlock, clock, report } = this.#parts;
+    const extendingEnded = this.#extendingEnded.signal;
+    const askedAt = clock.now();
+    this.#setAt = askedAt;
+    const extension = await redlock.extend(this.#lease, extendingEnded);
+    const now = clock.now();
+    this.#setAt = now;
+    if (extendingEnded.aborted) return extension;
+    if (extension.kind === 'extended') {
+      this.#confirm(extension.lease);
+      const { extendedCount } = extension;
+      report({ kind: 'extended', extendedCount, elapsedMs: now - askedAt });
+    } else if (extension.kind === 'unreachable') {
+      const { failures } = extension;
+      report({ kind: 'extension-failed', failures, validMs: this.#lease.validUntil - now });
+    }
+    return extension;
   }
 
   /** Sends no further extension. The lease that is confirmed stays valid to its end. */
@@ -197,7 +200,7 @@ export class LeaseKeeper {
           this.#pausing = new AbortController();
         }
         if (extendingEnded.aborted || clock.now() >= deadlineOf(this.#lease, reserveMs)) return;
-        const extension = await this.#extend();
+        const extension = await this.extend();
         if (extendingEnded.aborted) return;
         if (extension.kind === 'lost') return onLost(extension.reason, this.#brokenBy);
         if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
@@ -225,24 +228,12 @@ export class LeaseKeeper {
     });
   }
 
-  async #extend() {
-    const { redlock, clock, report } = this.#parts;
-    const extendingEnded = this.#extendingEnded.signal;
-    const askedAt = clock.now();
-    this.noteExtending();
-    const extension = await redlock.extend(this.#lease, extendingEnded);
-    this.noteExtending();
-    if (extendingEnded.aborted) return extension;
-    const now = clock.now();
-    if (extension.kind === 'extended') {
-      this.confirm(extension.lease);
-      const { extendedCount } = extension;
-      report({ kind: 'extended', extendedCount, elapsedMs: now - askedAt });
-    } else if (extension.kind === 'unreachable') {
-      const { failures } = extension;
-      report({ kind: 'extension-failed', failures, validMs: this.#lease.validUntil - now });
-    }
-    return extension;
+  /** The extension that began last may not be the last to end. */
+  #confirm(lease: Lease): void {
+    if (lease.validUntil <= this.#lease.validUntil) return;
+    this.#lease = lease;
+    this.#extensionCount += 1;
+    this.#parts.onConfirmed(lease);
   }
 
   /**

@@ -123,11 +123,20 @@ it('an answer that never comes delays neither alarm', async () => {
 });
 
 it('an extension between the two alarms puts off the second one', async () => {
-  const { clock, log, keeper } = begun({ answer: () => new Promise(() => {}) });
+  const answer = async (askedAt: number, clock: HandClock): Promise<Extension> => {
+    if (askedAt > 3_000) return unreachable;
+    await clock.sleep(5_000);
+    return extended(leaseAt(6_000));
+  };
+  const { clock, log } = begun({ answer });
   await clock.moveTo(8_000);
-  keeper.confirm(leaseAt(6_000));
+  expect(log.slice(1)).toEqual([
+    '7000 lost: unreachable',
+    '8000 confirmed from 6000',
+    '8000 extended',
+  ]);
   await clock.moveTo(14_990);
-  expect(log.at(-1)).toBe('8000 confirmed from 6000');
+  expect(log).not.toContain('9000 kill');
   await clock.moveTo(15_000);
   expect(log.at(-1)).toBe('15000 kill');
 });
@@ -148,14 +157,14 @@ it('kills at once when it wakes up after both alarms', async () => {
   expect(log).toEqual(['60000 lost: suspended', '60000 kill']);
 });
 
-it('a confirmation older than the known one is ignored, and so is one after the end', () => {
-  const { log, keeper } = begun();
-  keeper.confirm(leaseAt(2_000));
-  keeper.confirm(leaseAt(1_000));
-  keeper.confirm(leaseAt(2_000));
+it('ignores an extension older than the known one, and one that ends after extending', async () => {
+  const starts = [2_000, 1_000, 2_000, 3_000];
+  const { log, keeper } = begun({ answer: () => extended(leaseAt(starts.shift() ?? 0)) });
+  for (let count = 0; count < 3; count += 1) await keeper.extend();
+  const late = keeper.extend();
   keeper.stopExtending();
-  keeper.confirm(leaseAt(3_000));
-  expect(log).toEqual(['0 confirmed from 2000']);
+  await late;
+  expect(log.filter((line) => line.includes('confirmed'))).toEqual(['0 confirmed from 2000']);
   expect(keeper.lease.startedAt).toBe(2_000);
 });
 
