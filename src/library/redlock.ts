@@ -5,12 +5,12 @@
 
 import { setMaxListeners } from 'node:events';
 import os from 'node:os';
-import { acquire } from '../lock/acquire.ts';
+import { acquireLock } from '../lock/acquire.ts';
 import type { LockEvent } from '../lock/ports.ts';
 import { usualDriftFactor } from '../lock/quorum.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
-import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
+import type { Retries } from '../lock/wait.ts';
 import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
@@ -191,32 +191,21 @@ export class Redlock implements AsyncDisposable {
       this.#watch.see(event, tell);
     };
     const redlock = new CoreRedlock(this.#masters, clock, timings, report);
-    const parts: WaitParts = {
+    const acquisition = await acquireLock({
       redlock,
       clock,
       random: Math.random,
       report,
       newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
       waiterId: this.#claims.waiterId(form, label),
-      lineOf: () => null,
-      isHeldAround: null,
-    };
-    const attempts = { retries: retries ? retriesOf(retries) : null, maxWaiters: null };
-    const limits = { ...attempts, giveUpAfterMs, aborted };
-    const { reserveMs } = timings;
-    const isIdentifying = !this.#hasIdentified;
-    const acquisition = await acquire(
-      {
-        clock,
-        report,
-        servers: this.#watch.serversOf(this.#masters),
-        wait: (leftMs) => waitForLock(parts, { ...limits, waitMs: leftMs }),
-        release: (claim) => redlock.release(claim, 0, null),
-        ready: async () => null,
-      },
-      { waitMs, aborted, reserveMs, isIdentifying },
-    );
-    if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
+      waitMs,
+      giveUpAfterMs,
+      retries: retries ? retriesOf(retries) : null,
+      aborted,
+      servers: this.#watch.serversOf(this.#masters),
+      isIdentified: this.#hasIdentified,
+      reserveMs: timings.reserveMs,
+    });
     if (acquisition.kind !== 'acquired')
       throw notAcquiredError(form.resources, acquisition, !!retries, given.signal?.reason);
     this.#hasIdentified = true;

@@ -59,18 +59,6 @@ export interface Retries {
   readonly jitterMs: number;
 }
 
-export interface WaitLimits {
-  /** null: for ever. 0: one attempt, and a few more while the vote is split. */
-  readonly waitMs: number | null;
-  /** How long to go on without a quorum that answers. */
-  readonly giveUpAfterMs: number;
-  /** Bounds the attempts by their number, and by nothing else; null: they are not. */
-  readonly retries: Retries | null;
-  /** Ends the wait where so many waiters are queued already; null: waits behind any number. */
-  readonly maxWaiters: number | null;
-  readonly aborted: AbortSignal;
-}
-
 /** The holder that a refusal shows. */
 export interface ShownHolder {
   /** null: it has none. */
@@ -88,19 +76,32 @@ export interface ShownHolder {
  */
 export type IsHeldAround = (shown: ShownHolder) => boolean;
 
-export interface WaitParts {
+/** What a wait asks for, and when it ends. */
+export interface WaitRequest {
   readonly redlock: Redlock;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** A claim with a value that was never used before; every attempt has its own. */
-  readonly newClaim: () => Claim;
+  /**
+   * A claim with a value that was never used before; every attempt has its own. `isWaiting`: it
+   * waits if it is refused.
+   */
+  readonly newClaim: (isWaiting: boolean) => Claim;
   /** The id of this waiter in the queue. */
   readonly waiterId: string;
-  /** The line for the history when a waiter leaves without the lock; null: none. */
-  readonly lineOf: (claim: Claim, acquisition: NotAcquired) => string | null;
-  /** null: this process cannot be part of a holder. */
-  readonly isHeldAround: IsHeldAround | null;
+  /** null: indefinitely. 0: one attempt, and a few more while the vote is split. */
+  readonly waitMs: number | null;
+  /** How long to go on without a quorum that answers. */
+  readonly giveUpAfterMs: number;
+  readonly aborted: AbortSignal;
+  /** Bounds the attempts by their number, and by nothing else; null: they are not. */
+  readonly retries?: Retries | null;
+  /** Ends the wait where this many waiters are queued already; null: waits behind any number. */
+  readonly maxWaiters?: number | null;
+  /** Absent: this process cannot be part of a holder. */
+  readonly isHeldAround?: IsHeldAround;
+  /** The line for the history when a waiter leaves without the lock; absent: none. */
+  readonly lineOf?: (claim: Claim, acquisition: NotAcquired) => string | null;
 }
 
 /** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
@@ -120,23 +121,24 @@ const abortedMs = 250;
  * Never leaves a key or a waiter in the queue behind: on return what was set is removed, as far as
  * masters answer.
  */
-export async function waitForLock(parts: WaitParts, limits: WaitLimits): Promise<Acquisition> {
-  const wait = new Wait(parts, limits);
-  const acquisition = await wait.run();
+export async function waitForLock(request: WaitRequest): Promise<Acquisition> {
+  const { redlock, clock } = request;
+  const acquisition = await new Wait(request).run();
   if (acquisition.kind === 'acquired') return acquisition;
   // An aborted wait ends soon: everything has been sent, and only mute masters owe an answer.
-  const longEnough = acquisition.kind === 'aborted' ? [parts.clock.sleep(abortedMs)] : [];
-  await Promise.race([parts.redlock.settled(), ...longEnough]);
+  const longEnough = acquisition.kind === 'aborted' ? [clock.sleep(abortedMs)] : [];
+  await Promise.race([redlock.settled(), ...longEnough]);
   if (acquisition.kind !== 'unreachable') return acquisition;
   // Masters that the verdict did not wait for have answered by now, such as that they refuse us.
-  const failures = parts.redlock.completed(acquisition.failures);
-  const isRefused = isMisconfigured({ ...acquisition, failures }, parts.redlock.masterCount);
+  const failures = redlock.completed(acquisition.failures);
+  const isRefused = isMisconfigured({ ...acquisition, failures }, redlock.masterCount);
   return isRefused ? { kind: 'misconfigured', failures } : { ...acquisition, failures };
 }
 
 class Wait {
-  readonly #parts: WaitParts;
-  readonly #limits: WaitLimits;
+  readonly #request: WaitRequest;
+  /** Enters the queue if it is refused. */
+  readonly #isWaiting: boolean;
   readonly #beganAt: number;
   #claim: Claim;
   #subscriptions: Subscriptions | null = null;
@@ -157,24 +159,22 @@ class Wait {
   #unknownCount = 0;
   #isHolderKnown = false;
 
-  constructor(parts: WaitParts, limits: WaitLimits) {
-    this.#parts = parts;
-    this.#limits = limits;
-    this.#beganAt = parts.clock.now();
+  constructor(request: WaitRequest) {
+    this.#request = request;
+    this.#isWaiting = request.waitMs !== 0 && !request.retries;
+    this.#beganAt = request.clock.now();
     this.#quorumSeenAt = this.#beganAt;
-    this.#claim = parts.newClaim();
+    this.#claim = request.newClaim(this.#isWaiting);
   }
 
   async run(): Promise<Acquisition> {
-    const { redlock, clock, newClaim } = this.#parts;
-    const { aborted } = this.#limits;
+    const { redlock, clock, aborted } = this.#request;
     try {
       while (!aborted.aborted) {
         const attemptedAt = clock.now();
         // A value that was rolled back is never used again: a rollback that is still under way on a
         // broken connection would remove it later.
-        if (this.#hasTried)
-          this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
+        if (this.#hasTried) this.#claim = this.#nextClaim();
         this.#hasTried = true;
         this.#subscriptions?.forgetWakeUps();
         const attempt = await redlock.attempt(this.#claim, aborted);
@@ -194,15 +194,21 @@ class Wait {
     }
   }
 
+  /** Of the same waiter, for the slot that may be free. */
+  #nextClaim(): Claim {
+    const { sharing, waiter } = this.#claim;
+    return { ...this.#request.newClaim(this.#isWaiting), sharing, waiter };
+  }
+
   async #acquired(
     attempt: Extract<Attempt, { kind: 'acquired' }>,
     attemptedAt: number,
   ): Promise<Acquisition> {
-    const { redlock, clock, lineOf } = this.#parts;
-    if (this.#limits.aborted.aborted) {
-      const aborted = { kind: 'aborted' } as const;
-      await redlock.release(attempt.lease.claim, 0, lineOf(this.#claim, aborted));
-      return aborted;
+    const { redlock, clock, aborted } = this.#request;
+    if (aborted.aborted) {
+      const acquisition = { kind: 'aborted' } as const;
+      await redlock.release(attempt.lease.claim, 0, this.#lineOf(acquisition));
+      return acquisition;
     }
     return { ...attempt, elapsedMs: clock.now() - attemptedAt };
   }
@@ -217,7 +223,7 @@ class Wait {
       return false;
     this.#claim = { ...this.#claim, sharing: { ...sharing, slot: attempt.freeSlot } };
     this.#slotTryCount += 1;
-    if (this.#limits.waitMs === 0 && !this.#limits.retries) this.#attemptCount += 1;
+    if (!this.#isWaiting && !this.#request.retries) this.#attemptCount += 1;
     return this.#slotTryCount < sharing.slotCount;
   }
 
@@ -226,7 +232,7 @@ class Wait {
    * the holder: of several names it may be shown when another one has become free.
    */
   #isNested(attempt: Extract<Failure, { kind: 'busy' }>): boolean {
-    const { isHeldAround } = this.#parts;
+    const { isHeldAround } = this.#request;
     if (!isHeldAround) return false;
     const { holder, holderCount, supersededBy } = attempt;
     const { sharing } = this.#claim;
@@ -245,8 +251,7 @@ class Wait {
   }
 
   #isOver(attempt: Failure): boolean {
-    const { redlock, clock } = this.#parts;
-    const { waitMs, giveUpAfterMs, retries } = this.#limits;
+    const { redlock, clock, waitMs, giveUpAfterMs, retries } = this.#request;
     const now = clock.now();
     if (isMisconfigured(attempt, redlock.masterCount)) return true;
     if (attempt.kind === 'busy' && attempt.supersededBy !== null) return true;
@@ -264,31 +269,30 @@ class Wait {
 
   /** The end of a wait that finds too many in the queue on its arrival; null: it goes on. */
   #crowded(attempt: Failure): NotAcquired | null {
-    const { maxWaiters } = this.#limits;
+    const { maxWaiters } = this.#request;
     if (attempt.kind !== 'busy' || attempt.position === null || this.#queuedCount !== null)
       return null;
     this.#queuedCount = attempt.position;
-    if (maxWaiters === null || attempt.position < maxWaiters) return null;
+    if (attempt.position < (maxWaiters ?? Number.POSITIVE_INFINITY)) return null;
     return { kind: 'busy', ...this.#blockerIn(attempt), queuedCount: attempt.position };
   }
 
   /** Reports the refusal, enters the queue if that is to be done, and pauses. */
   async #goOn(attempt: Failure): Promise<void> {
-    const { clock, report, redlock } = this.#parts;
-    const { waitMs, aborted, retries } = this.#limits;
+    const { clock, random, report, redlock, waitMs, aborted, retries } = this.#request;
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotTryCount = 0;
     if (attempt.kind === 'busy') {
       const { freeInMs: remainingMs, ...blocker } = this.#blockerIn(attempt);
       report({ kind: 'waiting', ...blocker, remainingMs, position: attempt.position, waitedMs });
-      if (waitMs !== 0 && !retries && !this.#subscriptions) return this.#join(attempt.arrivalUs);
+      if (this.#isWaiting && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
     }
     if (retries) {
       const { delayMs, jitterMs } = retries;
       const pauseMs = typeof delayMs === 'number' ? delayMs : delayMs(this.#attemptCount);
-      return clock.sleep(pauseMs + this.#parts.random() * jitterMs, aborted);
+      return clock.sleep(pauseMs + random() * jitterMs, aborted);
     }
     const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
     const pauseMs = Math.min(this.#pauseMs(attempt), leftMs);
@@ -297,13 +301,13 @@ class Wait {
   }
 
   async #join(arrivalUs: number): Promise<void> {
-    const { redlock, waiterId } = this.#parts;
+    const { redlock, waiterId } = this.#request;
     this.#claim = { ...this.#claim, waiter: { id: waiterId, arrivalUs } };
     this.#subscriptions = await redlock.subscribe(this.#claim.resources, waiterId);
   }
 
   #pauseMs(attempt: Failure): number {
-    const { random } = this.#parts;
+    const { random } = this.#request;
     const between = ({ least, most }: { least: number; most: number }) =>
       least + random() * (most - least);
     if (attempt.kind !== 'busy') return between(outageMs);
@@ -324,7 +328,7 @@ class Wait {
   }
 
   #resultOf(attempt: Failure): NotAcquired {
-    const { redlock, clock } = this.#parts;
+    const { redlock, clock, retries } = this.#request;
     if (isMisconfigured(attempt, redlock.masterCount))
       return { kind: 'misconfigured', failures: failuresOf(attempt) };
     switch (attempt.kind) {
@@ -336,7 +340,7 @@ class Wait {
         return attempt;
       default: {
         const waitedMs = clock.now() - this.#beganAt;
-        const gaveUpAfterMs = this.#limits.retries ? null : gaveUpAfter(this.#limits, waitedMs);
+        const gaveUpAfterMs = retries ? null : gaveUpAfter(this.#request, waitedMs);
         return { kind: 'unreachable', failures: attempt.failures, gaveUpAfterMs };
       }
     }
@@ -351,18 +355,20 @@ class Wait {
 
   /** Leaves the queue for those behind us, if we are in it, and a line in the history. */
   #leave(acquisition: NotAcquired): NotAcquired {
-    const { redlock, lineOf } = this.#parts;
-    const { waitMs, retries } = this.#limits;
-    const isRefused = waitMs !== 0 && !retries && acquisition.kind === 'busy';
+    const isRefused = this.#isWaiting && acquisition.kind === 'busy';
     if (this.#subscriptions || isRefused)
-      void redlock.release(this.#claim, 0, lineOf(this.#claim, acquisition));
+      void this.#request.redlock.release(this.#claim, 0, this.#lineOf(acquisition));
     return acquisition;
+  }
+
+  #lineOf(acquisition: NotAcquired): string | null {
+    return this.#request.lineOf?.(this.#claim, acquisition) ?? null;
   }
 }
 
 /** How long a wait without a quorum went on until giveUpAfter ended it; null: its own end did. */
 export function gaveUpAfter(
-  { waitMs, giveUpAfterMs }: Pick<WaitLimits, 'waitMs' | 'giveUpAfterMs'>,
+  { waitMs, giveUpAfterMs }: Pick<WaitRequest, 'waitMs' | 'giveUpAfterMs'>,
   waitedMs: number,
 ): number | null {
   const isOver = waitMs !== null && waitedMs >= waitMs;

@@ -7,13 +7,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { isOwnHold } from '../cli/own-hold.ts';
 import type { Settings } from '../config/settings.ts';
-import type { IdentifiedServer } from '../lock/acquire.ts';
+import { acquireLock } from '../lock/acquire.ts';
 import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
 import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { type HeldLock, Redlock } from '../lock/redlock.ts';
 import type { Claim, EnclosingLease, Sharing } from '../lock/types.ts';
 import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
+import type { Acquisition } from '../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
@@ -22,13 +23,15 @@ import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { LockObserver } from '../redis/observer.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
-import { type RunWait, type RunWaitParts, waitForRun } from '../run/acquisition.ts';
+import { withHistory } from '../run/acquisition.ts';
 import { HistoryLines } from '../run/history-lines.ts';
 import { entryOf } from '../run/outcome.ts';
 import type { RunParts } from '../run/ports.ts';
+import { RunError } from '../run/preconditions.ts';
 import type { ReportRun, RunEvent, Seen } from '../run/record.ts';
 import { userName } from '../system/caller.ts';
 import { createSystemClock, maxTimerMs, systemSources } from '../system/clock.ts';
+import { heldAroundOf } from '../text/held-locks.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
@@ -56,11 +59,9 @@ export interface JobLock {
   readonly clock: Clock;
   readonly report: ReportRun;
   readonly held: HeldLock;
-  readonly wait: RunWait;
+  readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
   /** Of the lock that counts. */
   readonly servers: readonly (RedisMaster | LockObserver)[];
-  /** Those that have to say what they are before the lock counts. */
-  readonly toIdentify: readonly IdentifiedServer[];
   /** null: people ask the enclosing run, which ends this one. */
   readonly listen: Listen | null;
   readonly lineOf: RunParts['lineOf'];
@@ -71,20 +72,20 @@ export interface JobLock {
 /** `tell` receives all events; `seen`: what they have shown so far. */
 export function lockOf(
   settings: Settings,
-  addresses: readonly MasterAddress[],
+  masters: JobMasters,
   tell: ReportRun,
   seen: () => Seen,
 ): JobLock {
   const noteJump = (ms: number) => tell({ kind: 'clock-jumped', ms });
   const clock = createSystemClock(noteJump, systemSources, maxTimerMs.guarded);
   return settings.enclosing === null
-    ? ownLockOf(settings, addresses, clock, tell, seen)
-    : enclosingLockOf(settings, settings.enclosing, addresses, clock, tell);
+    ? ownLockOf(settings, masters, clock, tell, seen)
+    : enclosingLockOf(settings, settings.enclosing, masters, clock, tell);
 }
 
 function ownLockOf(
   settings: Settings,
-  addresses: readonly MasterAddress[],
+  { addresses, whyMastersReplaced }: JobMasters,
   clock: Clock,
   tell: ReportRun,
   seen: () => Seen,
@@ -103,25 +104,28 @@ function ownLockOf(
   };
   const redlock = new Redlock(masters, clock, settings, report);
   const runId = randomBytes(12).toString('hex');
-  const waiting: RunWaitParts = {
-    redlock,
-    clock,
-    report,
-    historyLines,
-    runId,
-    random: Math.random,
-    environment: process.env,
-    isOwnHold: (holder) => isOwnHold(holder, self.host),
-    newClaim: () => claimFor(settings),
-    waiterId: waiterIdFor(settings, runId),
+  const acquire = (aborted: AbortSignal) => {
+    const request = {
+      ...settings,
+      redlock,
+      clock,
+      report,
+      random: Math.random,
+      newClaim: () => claimFor(settings),
+      waiterId: waiterIdFor(settings, runId),
+      isHeldAround: heldAroundOf(process.env, settings.names, (one) => isOwnHold(one, self.host)),
+      servers: watch.serversOf(masters),
+      whyUseless: () => uselessBy(whyMastersReplaced()),
+      aborted,
+    };
+    return acquireLock(settings.hasHistory ? withHistory(request, historyLines, runId) : request);
   };
   return {
     clock,
     report,
     held: redlock,
-    wait: (waitMs, aborted) => waitForRun(settings, waiting, waitMs, aborted),
+    acquire,
     servers: masters,
-    toIdentify: watch.serversOf(masters),
     listen: (...asked) => new HolderChannel(masters, ...asked),
     lineOf: ({ token }, record) =>
       hasHistory ? entryOf(token, self, record, conflictExitCode) : null,
@@ -135,11 +139,10 @@ function ownLockOf(
 function enclosingLockOf(
   settings: Settings,
   lease: EnclosingLease,
-  addresses: readonly MasterAddress[],
+  { addresses, whyMastersReplaced }: JobMasters,
   clock: Clock,
   report: ReportRun,
 ): JobLock {
-  const { giveUpAfterMs } = settings;
   const registry = new ServerRegistry();
   const servers = addresses.map((one) => new LockObserver(one, settings, registry, clock));
   const enclosing = new EnclosingLock(lease, servers, clock, settings, report);
@@ -147,13 +150,22 @@ function enclosingLockOf(
     clock,
     report,
     held: enclosing,
-    wait: (waitMs, aborted) => enclosing.acquire({ waitMs, giveUpAfterMs, aborted }),
+    acquire: async (aborted) => {
+      const acquisition = await enclosing.acquire({ ...settings, aborted });
+      const useless = acquisition.kind === 'acquired' ? uselessBy(whyMastersReplaced()) : null;
+      if (useless) throw useless;
+      return acquisition;
+    },
     servers,
-    toIdentify: [],
     listen: null,
     lineOf: () => null,
     close: () => Promise.resolve(enclosing.close()),
   };
+}
+
+/** Why a lock on masters that were replaced is of no use. */
+function uselessBy(mastersReplaced: string | null): RunError | null {
+  return mastersReplaced === null ? null : new RunError(`${mastersReplaced} (try again)`);
 }
 
 /** What is to be told of masters that vote: they refuse to say what they are, or are open. */

@@ -6,7 +6,6 @@ import type { Settings } from '../config/settings.ts';
 import { guardSlackMsOf } from '../lock/timings.ts';
 import type { Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
-import { type AcquisitionParts, acquireForRun } from '../run/acquisition.ts';
 import { watchCaller } from '../run/caller-watch.ts';
 import { childEnvironment } from '../run/environment.ts';
 import type { GuardedCommand } from '../run/guard-client.ts';
@@ -56,7 +55,7 @@ async function endOf(settings: Settings, guard: string, reports: JobReports): Pr
 async function play(
   settings: Settings,
   guard: string,
-  { addresses, whyMastersReplaced }: JobMasters,
+  masters: JobMasters,
   { event: tell, seen, hooks }: JobReports,
 ): Promise<JobEnd> {
   // Apart from what redlockctl loads: loading execa hides the caller's streams from all others.
@@ -68,27 +67,23 @@ async function play(
       stopWatching ??= watchCaller(guard, () => run.post({ kind: 'caller-gone' }));
     tell(event);
   };
-  const lock = lockOf(settings, addresses, watchingTell, seen);
+  const lock = lockOf(settings, masters, watchingTell, seen);
   const { clock, report, servers } = lock;
   const isForeground = settings.foreground ?? hasTerminal();
   const environmentOf = (lease: Lease) =>
     childEnvironment(process.env, lease, slotOf(lease.claim, settings.slotCount));
-  const parts = { clock, random: Math.random, report };
-  const acquiring: AcquisitionParts = {
-    ...parts,
-    servers: lock.toIdentify,
-    wait: lock.wait,
-    release: (claim) => lock.held.release(claim, 0, null),
-    whyMastersReplaced,
-  };
   const run: Run = new Run(settings, {
-    ...parts,
+    clock,
+    random: Math.random,
+    report,
     redlock: lock.held,
     listen: lock.listen,
     lineOf: lock.lineOf,
     seen,
     acquire: async (aborted) => {
-      const acquisition = await acquireForRun(settings, acquiring, aborted);
+      const { jitterMs } = settings;
+      if (jitterMs > 0) await clock.sleep(Math.random() * jitterMs, aborted);
+      const acquisition = await lock.acquire(aborted);
       if (acquisition.kind === 'acquired') hooks.acquired(environmentOf(acquisition.lease));
       return acquisition;
     },
@@ -104,7 +99,7 @@ async function play(
       });
       return guarded;
     },
-    areMastersReplaced: () => whyMastersReplaced() !== null,
+    areMastersReplaced: () => masters.whyMastersReplaced() !== null,
     onLost: (lease, record) => hooks.lost(environmentOf(lease), record),
     userOf: processUserOf,
     suspendUs: () => process.kill(process.pid, 'SIGSTOP'),

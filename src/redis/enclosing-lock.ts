@@ -17,12 +17,10 @@ import {
   type Sharing,
 } from '../lock/types.ts';
 import { parseValue, sharingIn } from '../lock/value.ts';
-import { type Acquisition, gaveUpAfter, type WaitLimits } from '../lock/wait.ts';
+import { type Acquisition, gaveUpAfter, type WaitRequest } from '../lock/wait.ts';
 import { failed, isFailed } from './errors.ts';
 import type { LockObserver } from './observer.ts';
 import type { LockSnapshot } from './snapshot.ts';
-
-export type EnclosingLimits = Pick<WaitLimits, 'waitMs' | 'giveUpAfterMs' | 'aborted'>;
 
 type Look =
   | { readonly kind: 'held'; readonly lease: Lease; readonly grantedCount: number }
@@ -76,8 +74,10 @@ export class EnclosingLock implements HeldLock {
   }
 
   /** Looks until a quorum has answered, for as long as a wait would go on without one. */
-  async acquire(limits: EnclosingLimits): Promise<Acquisition> {
-    const { waitMs, giveUpAfterMs, aborted } = limits;
+  async acquire(
+    request: Pick<WaitRequest, 'waitMs' | 'giveUpAfterMs' | 'aborted'>,
+  ): Promise<Acquisition> {
+    const { waitMs, giveUpAfterMs, aborted } = request;
     const beganAt = this.#clock.now();
     const limitMs = Math.min(waitMs ?? giveUpAfterMs, giveUpAfterMs);
     for (;;) {
@@ -85,13 +85,17 @@ export class EnclosingLock implements HeldLock {
       const look = await this.#look(aborted);
       if (aborted.aborted) return { kind: 'aborted' };
       const now = this.#clock.now();
-      const isOfUse = look.kind === 'held' && now + this.#reserveMs < look.lease.validUntil;
-      if (isOfUse) return { ...look, kind: 'acquired', elapsedMs: now - lookedAt };
+      const waitedMs = now - beganAt;
+      if (look.kind === 'held' && now + this.#reserveMs < look.lease.validUntil) {
+        const { lease, grantedCount } = look;
+        const elapsedMs = now - lookedAt;
+        this.#report({ kind: 'acquired', grantedCount, elapsedMs, waitMs: waitedMs });
+        return { kind: 'acquired', lease, grantedCount, elapsedMs };
+      }
       if (look.kind === 'lost') return { kind: 'enclosing-lost' };
       const failures = look.kind === 'held' ? [late] : look.failures;
-      const waitedMs = now - beganAt;
       if (waitedMs >= limitMs) {
-        const gaveUpAfterMs = gaveUpAfter(limits, waitedMs);
+        const gaveUpAfterMs = gaveUpAfter(request, waitedMs);
         return { kind: 'unreachable', failures, gaveUpAfterMs };
       }
       this.#report({ kind: 'no-quorum', failures, waitedMs });

@@ -23,7 +23,7 @@ import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/observer.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
-import { clock, lasting, newClaim, redlockOn, unbounded } from '../redis/rig.ts';
+import { clock, lasting, newClaim, redlockOn } from '../redis/rig.ts';
 import { closeConnections } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
@@ -207,14 +207,10 @@ export async function queueUp(
       random: Math.random,
       report: () => {},
       newClaim: () => newClaim({ resources: [resource] }),
-      lineOf: () => null,
-      isHeldAround: null,
+      waiterId: `waiter${index + 1}`,
     };
-    const waiterId = `waiter${index + 1}`;
-    return waitForLock(
-      { ...parts, waiterId },
-      { ...unbounded, waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal },
-    );
+    const limits = { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal };
+    return waitForLock({ ...parts, ...limits });
   });
   await eventually(`${count} in line`, async () => {
     const lengths = await Promise.all(

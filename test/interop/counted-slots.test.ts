@@ -90,21 +90,15 @@ test('held slot by slot, they are held by two, and the checker is silent', async
       count += 1;
       return slotOf(`holder ${holder}.${count}`, 1);
     };
-    const parts = {
+    const acquisition = await waitForLock({
       redlock,
       clock,
       random: Math.random,
       report: () => {},
       newClaim,
       waiterId: `w${holder}`,
-      lineOf: () => null,
-      isHeldAround: null,
-    };
-    const acquisition = await waitForLock(parts, {
       waitMs: 0,
       giveUpAfterMs: 5_000,
-      retries: null,
-      maxWaiters: null,
       aborted: new AbortController().signal,
     });
     if (acquisition.kind === 'acquired') held.push(acquisition.lease.claim);

@@ -9,16 +9,7 @@ import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { hasFewFiles } from '../servers/open-files.ts';
 import { generous } from '../servers/patience.ts';
-import {
-  clock,
-  lasting,
-  never,
-  newClaim,
-  type Rig,
-  redlockOn,
-  unbounded,
-  untilNothingIsLeft,
-} from './rig.ts';
+import { clock, lasting, never, newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';
 
 let masters: TestMaster[] = [];
 let proxies: FaultyProxy[] = [];
@@ -42,11 +33,18 @@ function acquireBy(
   waitMs: number | null = null,
   aborted = never(),
 ): Promise<Acquisition> {
-  const limits = { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted };
+  const limits = { waitMs, giveUpAfterMs: 10_000, aborted };
   const report = (event: LockEvent) => events.push(event);
   const waiterId = randomBytes(8).toString('hex');
-  const parts = { redlock, clock, random: Math.random, report, newClaim, waiterId };
-  return waitForLock({ ...parts, lineOf: () => null, isHeldAround: null }, limits);
+  const parts = {
+    redlock,
+    clock,
+    random: Math.random,
+    report,
+    newClaim: () => newClaim(),
+    waiterId,
+  };
+  return waitForLock({ ...parts, ...limits });
 }
 
 async function releaseBy({ redlock }: Rig, acquisition: Acquisition): Promise<void> {

@@ -15,16 +15,7 @@ import {
 } from '../servers/hostile-master.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import {
-  clock,
-  handleOn,
-  lasting,
-  never,
-  newClaim,
-  type Rig,
-  redlockOn,
-  unbounded,
-} from './rig.ts';
+import { clock, handleOn, lasting, never, newClaim, type Rig, redlockOn } from './rig.ts';
 
 let masters: TestMaster[] = [];
 let proxies: FaultyProxy[] = [];
@@ -65,10 +56,8 @@ function acquireBy(rig: Rig, claim: Partial<Claim>, waitMs: number | null, abort
     report,
     newClaim: newOne,
     waiterId,
-    lineOf: () => null,
-    isHeldAround: null,
   };
-  return waitForLock(parts, { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted });
+  return waitForLock({ ...parts, waitMs, giveUpAfterMs: 10_000, aborted });
 }
 
 describe('slots', () => {

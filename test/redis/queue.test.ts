@@ -11,16 +11,7 @@ import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
-import {
-  clock,
-  handleOn,
-  lasting,
-  never,
-  newClaim,
-  type Rig,
-  redlockOn,
-  unbounded,
-} from './rig.ts';
+import { clock, handleOn, lasting, never, newClaim, type Rig, redlockOn } from './rig.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -39,9 +30,15 @@ function wait(
 ): Promise<Acquisition> {
   const report = (event: Rig['events'][number]) => events.push(event);
   const waiterId = randomBytes(6).toString('hex');
-  const by = { redlock, clock, random: Math.random, report };
-  const parts = { ...by, newClaim, waiterId, lineOf: () => null, isHeldAround: null };
-  return waitForLock(parts, { ...unbounded, waitMs, giveUpAfterMs: 10_000, aborted });
+  const parts = {
+    redlock,
+    clock,
+    random: Math.random,
+    report,
+    newClaim: () => newClaim(),
+    waiterId,
+  };
+  return waitForLock({ ...parts, waitMs, giveUpAfterMs: 10_000, aborted });
 }
 
 async function hold(ttlMs = 60_000): Promise<{ rig: Rig; lease: Lease }> {

@@ -115,9 +115,6 @@ export function redlockOn(places: readonly Place[], options: RigOptions = {}): R
   };
 }
 
-/** The limits of a wait that is bounded by its time alone. */
-export const unbounded = { retries: null, maxWaiters: null } as const;
-
 /** A wish with a value of its own; `ttlMs` is far longer than any test. */
 export function newClaim(changes: Partial<Claim> = {}): Claim {
   const { value = randomBytes(8).toString('hex') } = changes;

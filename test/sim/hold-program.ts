@@ -2,11 +2,10 @@
 // holds the lock for a shell, with pipes between them as in src/ctl/steps/hold.ts. The daemon
 // releases the lock unless the token was printed, and later when the shell has ended.
 
-import { alone } from '../../src/lock/types.ts';
 import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
 import type { KnownHold, LockHandle } from './step-facts.ts';
-import { giveUpAfterMs, StepProgram } from './step-program.ts';
+import { StepProgram } from './step-program.ts';
 
 /** How long the daemon takes to start, and a message takes through a pipe. */
 const startMs = 40;
@@ -67,8 +66,6 @@ export class HoldProgram {
 
   async #hold(tell: (handle: LockHandle | null) => void): Promise<void> {
     const { system, options, witness } = this.#around;
-    const { ttlMs, isFenced } = options;
-    const { sharing } = alone;
     const known = this.#known;
     const { holder, front } = this;
     const [name = ''] = holder.known.wish.resources;
@@ -77,31 +74,29 @@ export class HoldProgram {
       this.#pipe(front, () => tell(null));
     });
     const kept = await holder.run(async (ways) => {
-      const { close, ...opened } = await ways.redlock();
+      const { close, request } = await ways.redlock();
       const ended = AbortSignal.any([holder.interrupted, this.#abandoned.signal]);
-      const kept = await system.hold(
-        { ...ways, ...opened },
-        { name, ttlMs, waitMs: this.#waitMs, giveUpAfterMs, isFenced, sharing },
-        {
-          isWanted: () => !known.owner.isDead,
-          ended,
-          lineOf: () => null,
-          handOver: ({ claim }) => {
-            known.value = claim.value;
-            const handle = {
-              resource: name,
-              token: claim.token,
-              value: claim.value,
-            };
-            witness.tickets.add(handle);
-            this.#pipe(front, () => this.#print(handle, tell));
-            return new Promise((resolve) => {
-              this.#said = resolve;
-              if (front.isDead) this.#hear(false);
-            });
-          },
+      const kept = await system.hold({
+        ...request(this.#waitMs, ended),
+        masterTimeoutMs: options.masterTimeoutMs,
+        listen: null,
+        isWanted: () => !known.owner.isDead,
+        lineOfEnd: () => null,
+        handOver: ({ claim }) => {
+          known.value = claim.value;
+          const handle = {
+            resource: name,
+            token: claim.token,
+            value: claim.value,
+          };
+          witness.tickets.add(handle);
+          this.#pipe(front, () => this.#print(handle, tell));
+          return new Promise((resolve) => {
+            this.#said = resolve;
+            if (front.isDead) this.#hear(false);
+          });
         },
-      );
+      });
       close();
       return kept;
     });

@@ -121,10 +121,8 @@ export const mutants: readonly Mutant[] = [
     'an attempt uses the value of the one before, which is still being released',
     rarely(120, 'lossy', 'honesty'),
     'lock/wait.ts',
-    'if (this.#hasTried)\n' +
-      '          this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: ' +
-      'this.#claim.waiter };',
-    'void newClaim;',
+    'if (this.#hasTried) this.#claim = this.#nextClaim();',
+    'if (this.#hasTried) void this.#nextClaim;',
   ),
   inSource(
     'position-kept-after-giving-up',

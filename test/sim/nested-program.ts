@@ -7,7 +7,6 @@ import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { EnclosingLease, Lease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { LockObserver } from '../../src/redis/observer.ts';
-import type { AcquisitionParts } from '../../src/run/acquisition.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
 import { type ChildExit, nothingSeen, type RunEvent, type Signal } from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
@@ -96,7 +95,7 @@ export class NestedProgram {
   async #main(): Promise<void> {
     const { system, options } = this.#around;
     const { process } = this;
-    const { reserveMs, marginMs, giveUpAfterMs } = options;
+    const { giveUpAfterMs } = options;
     const clock = system.createSystemClock(() => {}, process.machine, maxTimerMs.guarded);
     const observers = this.#observers(clock);
     const report = (event: RunEvent) => this.#note(event);
@@ -110,24 +109,14 @@ export class NestedProgram {
       keepsBackground: false,
       slotCount: null,
     };
-    const acquisitionSettings = { reserveMs, marginMs, waitMs: null, jitterMs: 0 };
     const random = process.world.random.stream(process.name).next;
-    const acquiring: AcquisitionParts = {
-      clock,
-      random,
-      report,
-      servers: [],
-      wait: (waitMs, aborted) => enclosingLock.acquire({ waitMs, giveUpAfterMs, aborted }),
-      release: () => enclosingLock.release(),
-      whyMastersReplaced: () => null,
-    };
     const run: InstanceType<System['Run']> = new system.Run(runSettings as never, {
       redlock: enclosingLock,
       clock,
       random,
       report,
       listen: null,
-      acquire: (aborted) => system.acquireForRun(acquisitionSettings, acquiring, aborted),
+      acquire: (aborted) => enclosingLock.acquire({ waitMs: null, giveUpAfterMs, aborted }),
       startChild: (lease) => {
         this.#guard = this.#startGuard(lease, clock, {
           onStopping: () => run.stoppedByGuard(),

@@ -5,7 +5,7 @@ import type { Clock, Report } from '../../src/lock/ports.ts';
 import type { RedlockSettings } from '../../src/lock/redlock.ts';
 import type { EnclosingLease, Extension, Lease } from '../../src/lock/types.ts';
 import type { Acquisition } from '../../src/lock/wait.ts';
-import type { EnclosingLimits } from '../../src/redis/enclosing-lock.ts';
+import type { EnclosingLock } from '../../src/redis/enclosing-lock.ts';
 import type { LockObserver } from '../../src/redis/observer.ts';
 import type { System } from './system.ts';
 import type { Holding, Witness } from './witness.ts';
@@ -19,7 +19,7 @@ export interface OuterLockParts {
 
 /** `tell` is given the belief that begins with the first query. */
 export function observedEnclosingLock(
-  { EnclosingLock }: System,
+  system: System,
   witness: Witness,
   enclosing: Holding,
   lease: EnclosingLease,
@@ -28,9 +28,9 @@ export function observedEnclosingLock(
 ) {
   let belief: Holding | null = null;
 
-  class ObservedOuterLock extends EnclosingLock {
-    override async acquire(limits: EnclosingLimits): Promise<Acquisition> {
-      const acquisition = await super.acquire(limits);
+  class ObservedOuterLock extends system.EnclosingLock {
+    override async acquire(...asked: Parameters<EnclosingLock['acquire']>): Promise<Acquisition> {
+      const acquisition = await super.acquire(...asked);
       if (acquisition.kind === 'acquired') {
         if (belief === null) {
           belief = witness.nested(enclosing, clock, acquisition.lease);

@@ -96,8 +96,8 @@ export const peopleMutants: readonly Mutant[] = [
     'a refused run that does not wait leaves no trace',
     within(10, 'refused-at-once', 'skipsCounted'),
     'run/acquisition.ts',
-    'const isSkipping = waitMs === 0 || retries !== null;',
-    'const isSkipping = false;',
+    'return isWaiting ?',
+    'return isWaiting || !isWaiting ?',
   ),
   inSource(
     'skip-for-each-attempt',

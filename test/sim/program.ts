@@ -5,10 +5,11 @@
 import type { Listen } from '../../src/lock/holder-channel.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import type { Redlock } from '../../src/lock/redlock.ts';
 import type { Claim, Lease, Sharing } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import type { AcquisitionParts, RunWaitParts, RunWaitSettings } from '../../src/run/acquisition.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
+import type { HistoryLines } from '../../src/run/history-lines.ts';
 import {
   type Cause,
   fold,
@@ -199,28 +200,19 @@ export class Program {
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs, driftFactor };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const random = this.#random.next;
-    const parts = { clock, random, report };
-    const waiting: RunWaitParts = {
-      ...parts,
-      redlock,
-      historyLines: this.#observed(historyLines),
-      runId: this.known.name,
-      newClaim: () => this.#newClaim(),
-      waiterId: this.known.waiterId,
-      environment: {},
-      isOwnHold: () => false,
-    };
-    const acquiring: AcquisitionParts = {
-      ...parts,
-      servers: watch.serversOf(masters),
-      wait: (...asked) => system.waitForRun(this.#waitSettings(), waiting, ...asked),
-      release: (claim) => {
-        world.mark('acquired, and released at once');
-        this.#wasReleased = true;
-        this.known.allowedMs += roundMsIn(options); // It tries again.
-        return redlock.release(claim, 0, null);
-      },
-      whyMastersReplaced: () => null,
+    const parts = { redlock, clock, random, report };
+    const servers = watch.serversOf(masters);
+    const acquire = async (aborted: AbortSignal) => {
+      const request = { ...parts, ...this.#request(), servers, aborted };
+      const withHistory = system.withHistory(
+        request,
+        this.#observed(historyLines),
+        this.known.name,
+      );
+      const stopWatching = this.#watchReleases(redlock, aborted);
+      const acquisition = await system.acquireLock(options.hasHistory ? withHistory : request);
+      stopWatching();
+      return acquisition;
     };
     const { reserveMs, extendEveryMs } = options;
     const { holdAtLeastMs, maxRunMs } = this.#plan;
@@ -237,11 +229,9 @@ export class Program {
       keepsBackground: false,
       slotCount: null,
     } as const;
-    const acquisition = { reserveMs, marginMs, waitMs: this.#plan.waitMs, jitterMs: 0 };
     const run: InstanceType<System['Run']> = new system.Run(settings, {
       ...parts,
-      redlock,
-      acquire: (aborted) => system.acquireForRun(acquisition, acquiring, aborted),
+      acquire,
       startChild: (lease) => {
         this.#guard = this.#startGuard(lease, clock, {
           onStopping: () => run.stoppedByGuard(),
@@ -326,11 +316,36 @@ export class Program {
       : system.waiterIdOf({ sharing: this.#sharing(), preemptible }, name, `1@${name}`);
   }
 
-  #waitSettings(): RunWaitSettings {
-    const { giveUpAfterMs, retryCount: count, masterTimeoutMs, hasHistory } = this.#around.options;
+  #request() {
+    const { giveUpAfterMs, retryCount: count, masterTimeoutMs, reserveMs } = this.#around.options;
+    const { waitMs } = this.#plan;
+    const { waiterId } = this.known;
     const retries = count === null ? null : { count, delayMs: 0, jitterMs: masterTimeoutMs };
-    const names = this.#plan.wish.resources;
-    return { names, retries, giveUpAfterMs, maxWaiters: null, hasHistory };
+    return {
+      newClaim: () => this.#newClaim(),
+      waiterId,
+      waitMs,
+      giveUpAfterMs,
+      retries,
+      reserveMs,
+    };
+  }
+
+  /** Notes a lock that is acquired, and released because it is too late to use it. */
+  #watchReleases(redlock: Redlock, aborted: AbortSignal): () => void {
+    const { witness, options } = this.#around;
+    const { release } = redlock;
+    redlock.release = (...args) => {
+      if (!aborted.aborted && witness.holdings.has(args[0].value)) {
+        this.process.world.mark('acquired, and released at once');
+        this.#wasReleased = true;
+        this.known.allowedMs += roundMsIn(options); // It tries again.
+      }
+      return release(...args);
+    };
+    return () => {
+      redlock.release = release;
+    };
   }
 
   /** Whether each attempt counts as a run that does not wait. */
@@ -346,7 +361,9 @@ export class Program {
   }
 
   /** The lines, where one that waits may use up its time, and asks once more without a wait. */
-  #observed(historyLines: InstanceType<System['HistoryLines']>): RunWaitParts['historyLines'] {
+  #observed(
+    historyLines: InstanceType<System['HistoryLines']>,
+  ): Pick<HistoryLines, 'startOf' | 'skipOf' | 'ofWait'> {
     let isFirst = true;
     return {
       startOf: (claim) => historyLines.startOf(claim),

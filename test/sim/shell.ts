@@ -1,7 +1,6 @@
 // One machine on which locks are taken in steps: a shell calls redlockctl again and again with the
 // token, and may vanish at any time. What it does is drawn from a stream of chance of its own.
 
-import { alone } from '../../src/lock/types.ts';
 import type { Crowd } from './contender.ts';
 import { HoldProgram } from './hold-program.ts';
 import type { Machine } from './machine.ts';
@@ -79,17 +78,11 @@ export class Shell {
 
   #acquire(shell: SimProcess, resource: string): Promise<LockHandle | null> {
     const { system, options, witness } = this.#crowd;
-    const { ttlMs, waitMs, isFenced } = options;
-    const { sharing } = alone;
+    const { waitMs } = options;
     const program = this.#program(shell, resource, waitMs + giveUpMs);
     const main = async (ways: Ways) => {
-      const { close, ...opened } = await ways.redlock();
-      const wanted = { name: resource, ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
-      const acquisition = await system.acquireOnce(
-        { ...ways, ...opened },
-        wanted,
-        program.interrupted,
-      );
+      const { close, request } = await ways.redlock();
+      const acquisition = await system.acquireLock(request(waitMs, program.interrupted));
       close();
       if (acquisition.kind !== 'acquired') return null;
       const { claim } = acquisition.lease;

@@ -176,19 +176,18 @@ export class Stage {
   /** Waits for the lock as redlock-run does. */
   acquire(actor: Actor, waitMs: number, giveUpAfterMs = 60_000) {
     const { redlock, clock, random, newClaim, process } = actor;
-    const parts = {
+    const request = {
       redlock,
       clock,
       random: random.next,
       report: () => {},
       newClaim,
       waiterId: process.name,
-      lineOf: () => null,
-      isHeldAround: null,
+      waitMs,
+      giveUpAfterMs,
+      aborted: new AbortController().signal,
     };
-    const bounds = { retries: null, maxWaiters: null };
-    const limits = { ...bounds, waitMs, giveUpAfterMs, aborted: new AbortController().signal };
-    return this.start(actor, () => system.waitForLock(parts, limits));
+    return this.start(actor, () => system.waitForLock(request));
   }
 
   pass(ms: number): Promise<void> {

@@ -134,7 +134,7 @@ export const stepMutants: readonly Mutant[] = [
     'ctl/steps/holder-daemon.ts',
     'await subscriptions.pause(\n' +
       '          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,\n' +
-      '          ended,\n' +
+      '          aborted,\n' +
       '        );',
     "if (!subscriptions.isWoken) return 'lost';",
   ),
@@ -151,7 +151,7 @@ export const stepMutants: readonly Mutant[] = [
     'a lock is waited for on behalf of a process that has ended',
     rarely(80, 'in-steps', 'heldForDeadProcess'),
     'ctl/steps/holder-daemon.ts',
-    'void watch(terms.isWanted, clock, gone, handedOver.signal);',
+    'void watch(isWanted, clock, gone, handedOver.signal);',
     'void watch;',
   ),
   inSource(

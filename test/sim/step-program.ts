@@ -2,8 +2,9 @@
 // step of src/ctl/steps/ and ends. A lock that it has acquired outlives it on purpose, so a
 // reported lock is not litter.
 
+import type { LockRequest } from '../../src/lock/acquire.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
-import type { Claim } from '../../src/lock/types.ts';
+import { alone, type Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Signal } from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
@@ -25,7 +26,7 @@ export class StepProgram {
   onEnd: () => void = () => {};
   readonly #around: ExecutionContext;
   readonly #interrupted = new AbortController();
-  #tokenCount = 0;
+  #claimCount = 0;
 
   constructor(
     around: ExecutionContext,
@@ -102,13 +103,6 @@ export class StepProgram {
     return {
       clock,
       random,
-      isHeldAround: null,
-      report: () => {},
-      masterTimeoutMs,
-      newToken: () => this.#newToken(),
-      holderRecord: () => this.#note(),
-      waiterIdOf: (id: string) => id,
-      listen: null,
       query: async () => {
         const registry = new system.ServerRegistry();
         const observers = addresses.map(
@@ -134,22 +128,35 @@ export class StepProgram {
         const close = async () => {
           await Promise.all(masters.map((master) => master.close()));
         };
-        return { redlock, servers: masters, close };
+        const request = (waitMs: number, aborted: AbortSignal): LockRequest => ({
+          redlock,
+          servers: masters,
+          clock,
+          random,
+          report: () => {},
+          newClaim: () => this.#newClaim(),
+          waiterId: this.known.waiterId,
+          waitMs,
+          giveUpAfterMs,
+          reserveMs: 0,
+          aborted,
+        });
+        return { redlock, request, close };
       },
     };
   }
 
-  #note() {
-    return { host: this.process.machine.name, pid: 1, user: 'sim', since: '', label: 'step' };
-  }
-
-  /** The first one is its name in the queues. */
-  #newToken(): string {
-    const token = `${this.known.name}.${this.#tokenCount}`;
-    if (this.#tokenCount > 0)
-      this.known.values.push(this.#around.system.renderValue(token, this.#note()));
-    this.#tokenCount += 1;
-    return token;
+  #newClaim(): Claim {
+    const { system, options } = this.#around;
+    const { ttlMs, isFenced } = options;
+    const { name, machine, values, wish } = this.known;
+    this.#claimCount += 1;
+    const record = { host: machine.name, pid: 1, user: 'sim', since: '', label: 'step' };
+    const { resources } = wish;
+    const token = `${name}.${this.#claimCount}`;
+    const claim = system.newClaim({ ...alone, resources, ttlMs, isFenced }, token, record);
+    values.push(claim.value);
+    return claim;
   }
 
   #died(): void {

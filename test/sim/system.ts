@@ -5,9 +5,9 @@ import * as lockStateModule from '../../src/ctl/lock-state.ts';
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
 import * as actsModule from '../../src/ctl/people/acts.ts';
 import * as personModule from '../../src/ctl/people/person.ts';
-import * as acquireOnceModule from '../../src/ctl/steps/acquire-once.ts';
 import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
+import * as acquireModule from '../../src/lock/acquire.ts';
 import * as historyModule from '../../src/lock/history.ts';
 import * as holderChannelModule from '../../src/lock/holder-channel.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
@@ -32,11 +32,11 @@ import * as clockModule from '../../src/system/clock.ts';
 export interface Modules {
   readonly 'ctl/people/acts': typeof actsModule;
   readonly 'ctl/people/person': typeof personModule;
-  readonly 'ctl/steps/acquire-once': typeof acquireOnceModule;
   readonly 'ctl/steps/holder-daemon': typeof holderDaemonModule;
   readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
   readonly 'ctl/lock-state': typeof lockStateModule;
   readonly 'ctl/master-query': typeof masterQueryModule;
+  readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/history': typeof historyModule;
   readonly 'lock/holder-channel': typeof holderChannelModule;
   readonly 'lock/redlock': typeof redlockModule;
@@ -62,11 +62,11 @@ export type System = ReturnType<typeof systemOf>;
 const realModules: Modules = {
   'ctl/people/acts': actsModule,
   'ctl/people/person': personModule,
-  'ctl/steps/acquire-once': acquireOnceModule,
   'ctl/steps/holder-daemon': holderDaemonModule,
   'ctl/steps/lock-handle': lockHandleModule,
   'ctl/lock-state': lockStateModule,
   'ctl/master-query': masterQueryModule,
+  'lock/acquire': acquireModule,
   'lock/history': historyModule,
   'lock/holder-channel': holderChannelModule,
   'lock/redlock': redlockModule,
@@ -99,8 +99,8 @@ export function systemOf(modules: Modules) {
       for (const hasHistory of [true, false])
         names.set(scriptOf(name, hasForms, hasHistory).text, name);
   return {
-    acquireForRun: modules['run/acquisition'].acquireForRun,
-    waitForRun: modules['run/acquisition'].waitForRun,
+    acquireLock: modules['lock/acquire'].acquireLock,
+    withHistory: modules['run/acquisition'].withHistory,
     newClaim: modules['lock/value'].newClaim,
     renderValue: modules['lock/value'].renderValue,
     waitForLock: modules['lock/wait'].waitForLock,
@@ -113,7 +113,6 @@ export function systemOf(modules: Modules) {
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
     usualLimits: modules['ctl/master-query'].usualLimits,
-    acquireOnce: modules['ctl/steps/acquire-once'].acquireOnce,
     hold: modules['ctl/steps/holder-daemon'].hold,
     freezeLock: modules['ctl/people/acts'].freezeLock,
     thawLock: modules['ctl/people/acts'].thawLock,

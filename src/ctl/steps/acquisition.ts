@@ -4,9 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import { isOwnHold } from '../../cli/own-hold.ts';
 import { conflictOf } from '../../config/sources.ts';
+import type { LockRequest } from '../../lock/acquire.ts';
 import { dangerOf, heldTimings } from '../../lock/timings.ts';
-import type { Lease, Sharing } from '../../lock/types.ts';
-import type { HolderRecord } from '../../lock/value.ts';
+import { alone, type Lease } from '../../lock/types.ts';
+import { type HolderRecord, newClaim } from '../../lock/value.ts';
 import type { IsHeldAround, NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
@@ -15,26 +16,44 @@ import { outcomeOfKind, outcomeTable } from '../../text/outcomes.ts';
 import { busyAdvice, longerWait, refusalLine } from '../../text/refusals.ts';
 import { renderDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
-import type { AcquireOnceParts, Wanted } from './acquire-once.ts';
 
-/** `label`: what the holder record shows without --label. */
-export function partsOf(
+/**
+ * What the command line asks for, on masters that `openRedlock` has opened. `label`: what the
+ * holder record shows without --label. `forPid`: the process for which the lock is held, if any.
+ */
+export function requestOf(
   call: Call,
+  opened: Pick<LockRequest, 'redlock' | 'servers' | 'report'>,
   label: string,
-): Omit<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {
-  const newToken = () => randomBytes(20).toString('base64url');
+  aborted: AbortSignal,
+  forPid: number | null = null,
+): LockRequest {
+  const { ttlMs, waitMs, giveUpAfterMs, isFenced, isShared } = call.settings;
+  const sharing = { kind: isShared ? 'shared' : 'exclusive' } as const;
+  const wish = { ...alone, resources: [nameOf(call)], ttlMs, isFenced, sharing };
+  // Without the note: the masters report 200 bytes of an id.
+  const { note, ...waiter } = holderOf(call, label);
+  const traits = { sharing, preemptible: wish.preemptible };
   return {
+    ...opened,
     clock: call.clock,
-    isHeldAround: heldAround(call),
     random: Math.random,
-    newToken,
-    holderRecord: () => holderOf(call, label),
-    // Without the note: the masters tell 200 bytes of an id.
-    waiterIdOf: (id) => {
-      const { note, ...holder } = holderOf(call, label);
-      return waiterIdOf({ sharing: sharingOf(call), preemptible: 'never' }, id, whoOf(holder));
+    newClaim: () => {
+      const record = { ...holderOf(call, label), ...(forPid === null ? {} : { forPid }) };
+      return newClaim(wish, newToken(), record);
     },
+    waiterId: waiterIdOf(traits, newToken(), whoOf(waiter)),
+    waitMs,
+    giveUpAfterMs,
+    reserveMs: 0,
+    aborted,
+    isHeldAround: heldAround(call),
   };
+}
+
+/** Never used before, and not to be guessed. */
+function newToken(): string {
+  return randomBytes(20).toString('base64url');
 }
 
 /** Whether this process is part of the holder of the lock that the command line names. */
@@ -51,25 +70,17 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
 }
 
 /**
- * What the command line asks for. `isExtended`: the lock is extended, which needs time.
+ * `isExtended`: the lock is extended, which needs time.
  * @throws UsageError, ConfigError
  */
-export function wantedBy(call: Call, isExtended: boolean): Wanted {
-  const { settings } = call;
-  const { ttlMs, waitMs, giveUpAfterMs, isFenced, masterTimeoutMs } = settings;
+export function checkTimings({ settings }: Pick<Call, 'settings'>, isExtended: boolean): void {
+  const { ttlMs, masterTimeoutMs } = settings;
   const danger = dangerOf(heldTimings(ttlMs, masterTimeoutMs), isExtended);
-  if (danger !== null) {
-    const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
-    const which = `ttl ${ttl}, masterTimeout ${timeout}`;
-    const message = `${which}: ${danger} (raise ttl, or lower masterTimeout)`;
-    throw conflictOf(settings.timingPlaces, message);
-  }
-  const sharing = sharingOf({ settings });
-  return { name: nameOf(call), ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
-}
-
-function sharingOf({ settings }: Pick<Call, 'settings'>): Sharing {
-  return { kind: settings.isShared ? 'shared' : 'exclusive' };
+  if (danger === null) return;
+  const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
+  const which = `ttl ${ttl}, masterTimeout ${timeout}`;
+  const message = `${which}: ${danger} (raise ttl, or lower masterTimeout)`;
+  throw conflictOf(settings.timingPlaces, message);
 }
 
 /** The token; with --json the lease and these facts. */

@@ -9,9 +9,9 @@ import type { Lease } from '../../lock/types.ts';
 import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
-import { failed, handleText, holderOf, partsOf, wantedBy } from './acquisition.ts';
+import { checkTimings, failed, handleText, holderOf, nameOf, requestOf } from './acquisition.ts';
 import { holderRole, ownerFor, startInBackground } from './background.ts';
-import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
+import { type End, type HoldRequest, hold as holdLock } from './holder-daemon.ts';
 import { openRedlock } from './opened-redlock.ts';
 
 const label = 'redlockctl hold';
@@ -19,31 +19,28 @@ const label = 'redlockctl hold';
 export async function hold(call: Call): Promise<number> {
   const { args, settings, holderRecord, environment, processes, print, tell, interrupted } = call;
   const role = holderRole(environment);
-  const wanted = wantedBy(call, true);
+  checkTimings(call, true);
   if (role === null && args.has('--background')) return startInBackground(call);
   const owner = role?.owner ?? ownerFor(call);
-  const { name } = wanted;
+  const name = nameOf(call);
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
-  // Of a daemon nothing is read any more when its token has been printed.
+  // Nothing of a daemon is read once its token has been printed.
   let isRead = true;
-  const { close, endNotice, ...opened } = await openRedlock(call, (line) => {
+  const { close, endNotice, listen, ...opened } = await openRedlock(call, (line) => {
     if (isRead) tell(line);
   });
-  const { masterTimeoutMs } = settings;
-  const own = partsOf(call, label);
-  const forPid = owner === null ? {} : { forPid: owner.pid };
-  const holderParts = { ...own, holderRecord: () => ({ ...own.holderRecord(), ...forPid }) };
-  const parts = { ...opened, ...holderParts, masterTimeoutMs };
   const isWanted = () => owner === null || processes.isThere(owner);
-  const kept = await holdLock(parts, wanted, {
+  const kept = await holdLock({
+    ...requestOf(call, opened, label, ended, owner?.pid),
+    masterTimeoutMs: settings.masterTimeoutMs,
+    listen,
     isWanted,
-    ended,
     handOver: async (lease) => {
       print(handleText(call, lease, { pid: holderRecord().pid }));
       isRead = role === null;
       return role === null || role.handOver();
     },
-    lineOf: settings.hasHistory ? lineBy(call, ended) : () => null,
+    lineOfEnd: settings.hasHistory ? lineBy(call, ended) : () => null,
   });
   endNotice();
   await close();
@@ -70,7 +67,7 @@ const facts = {
   lost: { outcome: 'lost', exitCode: null, status: exitCode.lost },
 } as const satisfies Record<End, object>;
 
-function lineBy(call: Call, ended: AbortSignal): Terms['lineOf'] {
+function lineBy(call: Call, ended: AbortSignal): HoldRequest['lineOfEnd'] {
   return ({ claim, fence }: Lease, end, waitMs, heldMs) => {
     const { since, ...holder } = holderOf(call, label);
     const number = os.constants.signals[ended.reason as NodeJS.Signals];

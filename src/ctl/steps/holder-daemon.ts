@@ -2,6 +2,7 @@
 // wanted, and releases it. Pure of arguments and output, so the simulator runs it as it is. *Note:*
 // a release by token wakes this process; a lock that is missing without that wake-up was lost.
 
+import { acquireLock, type LockRequest } from '../../lock/acquire.ts';
 import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
@@ -10,23 +11,18 @@ import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import type { Subscriptions } from '../../lock/wait-queue.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
-import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
 
-export interface HolderDaemonParts extends AcquireOnceParts {
+/** `aborted` of the request: a signal has come to stop. */
+export interface HoldRequest extends LockRequest {
   readonly masterTimeoutMs: number;
-  /** Subscribes to what people ask of the holder; null: they are not listened to. */
+  /** Subscribes to what operators request of the holder; null: they are not listened to. */
   readonly listen: Listen | null;
-}
-
-export interface Terms {
   /** Whether the process for which it is held still runs. */
   readonly isWanted: () => boolean;
-  /** Aborted by a signal to stop. */
-  readonly ended: AbortSignal;
   /** Passes the token on. Resolves with whether that succeeded; if not, the lock is released. */
   readonly handOver: (lease: Lease) => Promise<boolean>;
   /** The line for the history; null: none. */
-  readonly lineOf: (lease: Lease, end: End, waitMs: number, heldMs: number) => string | null;
+  readonly lineOfEnd: (lease: Lease, end: End, waitMs: number, heldMs: number) => string | null;
 }
 
 /**
@@ -43,13 +39,14 @@ export type Kept =
 const lookMs = 500;
 
 /** Resolves when the lock is released on every master that answers, or was not acquired. */
-export async function hold(parts: HolderDaemonParts, wanted: Wanted, terms: Terms): Promise<Kept> {
-  const { redlock, clock } = parts;
+export async function hold(request: HoldRequest): Promise<Kept> {
+  const { redlock, clock, isWanted, handOver } = request;
   const beganAt = clock.now();
   const gone = new AbortController();
   const handedOver = new AbortController();
-  void watch(terms.isWanted, clock, gone, handedOver.signal);
-  const acquisition = await acquireOnce(parts, wanted, AbortSignal.any([terms.ended, gone.signal]));
+  void watch(isWanted, clock, gone, handedOver.signal);
+  const aborted = AbortSignal.any([request.aborted, gone.signal]);
+  const acquisition = await acquireLock({ ...request, aborted });
   if (acquisition.kind !== 'acquired') {
     handedOver.abort();
     return { kind: 'not-acquired', acquisition };
@@ -62,13 +59,13 @@ export async function hold(parts: HolderDaemonParts, wanted: Wanted, terms: Term
   const unwanted = new Promise<false>((resolve) => {
     gone.signal.addEventListener('abort', () => resolve(false), { once: true });
   });
-  const isTold = await Promise.race([terms.handOver(lease), unwanted]);
+  const isTold = await Promise.race([handOver(lease), unwanted]);
   handedOver.abort();
   const keeping = isTold
-    ? keep(parts, lease, terms, subscriptions)
+    ? keep(request, lease, subscriptions)
     : Promise.resolve('unwanted' as const);
   const end = await keeping.finally(() => subscriptions.close());
-  const line = terms.lineOf(lease, end, acquiredAt - beganAt, clock.now() - acquiredAt);
+  const line = request.lineOfEnd(lease, end, acquiredAt - beganAt, clock.now() - acquiredAt);
   await redlock.release(lease.claim, 0, line);
   await redlock.settled();
   return { kind: 'kept', end };
@@ -89,12 +86,11 @@ async function watch(
 
 /** Extends the lock until one of the ends. The caller releases it. */
 async function keep(
-  parts: HolderDaemonParts,
+  request: HoldRequest,
   lease: Lease,
-  { isWanted, ended }: Terms,
   subscriptions: Subscriptions,
 ): Promise<End> {
-  const { clock, masterTimeoutMs } = parts;
+  const { clock, masterTimeoutMs, aborted, isWanted } = request;
   const { claim } = lease;
   const lost = new AbortController();
   const stopped = new AbortController();
@@ -103,7 +99,7 @@ async function keep(
     lease,
     { ...heldTimings(claim.ttlMs, masterTimeoutMs), killReserveMs: null },
     {
-      ...parts,
+      ...request,
       onConfirmed: () => {},
       onReplaced: () => {},
       onKillDue: () => {},
@@ -116,11 +112,11 @@ async function keep(
     },
   );
   keeper.begin();
-  const over = AbortSignal.any([ended, lost.signal, stopped.signal]);
+  const over = AbortSignal.any([aborted, lost.signal, stopped.signal]);
   try {
     for (;;) {
       await subscriptions.pause(lookMs, over);
-      if (ended.aborted) return 'told';
+      if (aborted.aborted) return 'told';
       if (stopped.signal.aborted) return 'stopped';
       // Requests that were under way may leave the value on some masters. The caller removes it
       // everywhere.
@@ -130,9 +126,9 @@ async function keep(
       if (lost.signal.aborted) {
         await subscriptions.pause(
           clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,
-          ended,
+          aborted,
         );
-        if (ended.aborted) return 'told';
+        if (aborted.aborted) return 'told';
         return subscriptions.isWoken ? 'released' : 'lost';
       }
       if (!isWanted()) return 'unwanted';

@@ -2,6 +2,7 @@
 // whose lists of masters are compared, or for one that stands.
 
 import { WaitNotice, waitStateOf } from '../../cli/wait-notice.ts';
+import type { LockRequest } from '../../lock/acquire.ts';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
@@ -14,11 +15,10 @@ import { RedisMaster } from '../../redis/redis-master.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
 import type { CtlSettings } from '../settings.ts';
-import type { AcquireOnceParts } from './acquire-once.ts';
 import { nameOf } from './acquisition.ts';
 
 /** A Redlock with connections of its own, which `close` ends; and the wait that it is told of. */
-interface OpenedRedlock extends Pick<AcquireOnceParts, 'redlock' | 'servers' | 'report'> {
+interface OpenedRedlock extends Pick<LockRequest, 'redlock' | 'servers' | 'report'> {
   readonly listen: Listen;
   readonly close: () => Promise<void>;
   /** The wait is over. */

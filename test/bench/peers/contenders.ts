@@ -67,25 +67,19 @@ export const ours: Peer = {
       isFenced: true,
       waiter: null,
     });
-    const parts = {
+    const request = {
       redlock,
       clock,
       random: Math.random,
       report: () => {},
       newClaim,
       waiterId: newValue(),
-      lineOf: () => null,
-      isHeldAround: null,
-    };
-    const limits = {
-      retries: null,
-      maxWaiters: null,
       waitMs: null,
       giveUpAfterMs: 10_000,
       aborted: new AbortController().signal,
     };
     const take = async () => {
-      const acquisition = await waitForLock(parts, limits);
+      const acquisition = await waitForLock(request);
       if (acquisition.kind !== 'acquired') throw new Error(acquisition.kind);
       return () => redlock.release(acquisition.lease.claim, 0, null);
     };

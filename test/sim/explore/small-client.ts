@@ -211,21 +211,16 @@ export class SmallClient {
 
   async #wait(count: number): Promise<void> {
     const { system, now, sleep } = this.#around;
-    const parts = {
+    const acquisition = await system.waitForLock({
       redlock: this.#redlock,
       clock: { now, sleep },
       random: () => 0,
       report: () => {},
       newClaim: () => this.#newClaim(),
       waiterId: this.name,
-      lineOf: () => null,
-      isHeldAround: null,
-    };
-    const acquisition = await system.waitForLock(parts, {
       waitMs: 0,
       giveUpAfterMs: 0,
       retries: { count, delayMs: 0, jitterMs: 0 },
-      maxWaiters: null,
       aborted: new AbortController().signal,
     });
     this.#acquired(acquisition.kind === 'acquired' ? acquisition.lease : null);

@@ -61,19 +61,19 @@ async function waited(
   } as unknown as Redlock;
   const { waitMs, giveUpAfterMs = 10_000, retryCount } = limits;
   const retries = retryCount ? { count: retryCount, delayMs: 1, jitterMs: 0 } : null;
-  const acquisition = waitForLock(
-    {
-      redlock,
-      clock,
-      random: () => 0.5,
-      report: () => {},
-      newClaim: () => ({ ...claim, sharing }),
-      waiterId: 'w',
-      lineOf: () => null,
-      isHeldAround: heldAroundOf(environment, ['a'], ({ forPid }) => forPid === 7),
-    },
-    { waitMs, giveUpAfterMs, retries, maxWaiters: null, aborted: new AbortController().signal },
-  );
+  const acquisition = waitForLock({
+    redlock,
+    clock,
+    random: () => 0.5,
+    report: () => {},
+    newClaim: () => ({ ...claim, sharing }),
+    waiterId: 'w',
+    isHeldAround: heldAroundOf(environment, ['a'], ({ forPid }) => forPid === 7),
+    waitMs,
+    giveUpAfterMs,
+    retries,
+    aborted: new AbortController().signal,
+  });
   let isOver = false;
   const over = acquisition.finally(() => {
     isOver = true;

@@ -2,53 +2,48 @@
 // moment: see src/ctl/steps/holder-daemon.ts. The rest is tested by the simulator.
 
 import { expect, it } from 'vitest';
-import {
-  type HolderDaemonParts,
-  hold,
-  type Terms,
-} from '../../../../src/ctl/steps/holder-daemon.ts';
+import { type HoldRequest, hold } from '../../../../src/ctl/steps/holder-daemon.ts';
 import { alone } from '../../../../src/lock/types.ts';
 import { HandClock } from '../../hand-clock.ts';
 
 /** Holds a lock on masters that do what `redlock` says, and otherwise what is asked. */
-function held(clock: HandClock, redlock: object, terms: object) {
-  const parts = {
+function held(clock: HandClock, redlock: object, terms: Partial<HoldRequest>) {
+  const claim = {
+    ...alone,
+    resources: ['x'],
+    value: 'token {}',
+    token: 'token',
+    ttlMs: 3_000,
+    isFenced: false,
+    waiter: null,
+  };
+  return hold({
     redlock: {
-      attempt: async ({ ttlMs }: { ttlMs: number }) => {
-        const claim = { value: 'token {}', token: 'token', ttlMs };
-        return { kind: 'acquired', lease: { claim, startedAt: 0, validUntil: ttlMs } };
+      attempt: async () => {
+        return { kind: 'acquired', lease: { claim, startedAt: 0, validUntil: claim.ttlMs } };
       },
       subscribe: async () => subscriptionsOf(clock, () => false),
       release: async () => {},
       settled: async () => {},
       ...redlock,
-    } as unknown as HolderDaemonParts['redlock'],
+    } as unknown as HoldRequest['redlock'],
     servers: [],
     report: () => {},
     clock,
     random: () => 0,
-    newToken: () => 'token',
-    holderRecord: () => ({ host: 'desk', pid: 7, user: 'ann', since: '', label: '' }),
-    waiterIdOf: (id: string) => id,
-    isHeldAround: null,
-    listen: null,
-    masterTimeoutMs: 100,
-  };
-  const wanted = {
-    name: 'x',
-    ttlMs: 3_000,
+    newClaim: () => claim,
+    waiterId: 'waiter',
     waitMs: 0,
     giveUpAfterMs: 0,
-    isFenced: false,
-    sharing: alone.sharing,
-  };
-  const usual: Terms = {
+    reserveMs: 0,
+    aborted: new AbortController().signal,
+    listen: null,
+    masterTimeoutMs: 100,
     isWanted: () => true,
-    ended: new AbortController().signal,
     handOver: async () => true,
-    lineOf: () => null,
-  };
-  return hold(parts, wanted, { ...usual, ...terms });
+    lineOfEnd: () => null,
+    ...terms,
+  });
 }
 
 function subscriptionsOf(clock: HandClock, isWoken: () => boolean) {
