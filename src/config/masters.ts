@@ -5,8 +5,8 @@
 
 import { resolve } from 'node:path';
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
+import type { ServerSettings } from '../redis/connected-server.ts';
 import type { Reaction } from '../redis/masters-watch.ts';
-import type { RedisMasterSettings } from '../redis/redis-master.ts';
 import { usualRestartGraceMs } from '../redis/restart.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
@@ -25,7 +25,7 @@ import {
 import type { ConfigWarning } from './warning.ts';
 
 /** *Invariant:* the settings of each master, whole: no program picks some of them. */
-export interface MasterSettings extends Omit<RedisMasterSettings, 'ownList'> {
+export interface MasterSettings extends ServerSettings {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly local: boolean;

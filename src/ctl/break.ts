@@ -161,7 +161,7 @@ async function judgedAfterALook(
   effect: string,
 ): Promise<Broken> {
   for (const [at, reply] of replies.entries()) {
-    if (reply.kind === 'failed') tell(`${query.observers[at]?.name}: ${failureLine(reply)}`);
+    if (reply.kind === 'failed') tell(`${query.servers[at]?.name}: ${failureLine(reply)}`);
   }
   const confirmed = replies.filter(({ kind }) => kind !== 'failed');
   if (confirmed.length >= quorumOf(replies.length)) return judged(replies, effect);

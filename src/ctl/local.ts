@@ -8,7 +8,7 @@ import type { Clock } from '../lock/ports.ts';
 import { localAddress } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
-import { LockObserver } from '../redis/observer.ts';
+import { Server } from '../redis/server.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import type { Call } from './call.ts';
@@ -52,9 +52,9 @@ async function stop(call: Call): Promise<number> {
   const running = (await localMasters(settings.localDirectory)).filter(
     ({ isListening }) => isListening,
   );
-  const observers = running.map((master) => observerOf(master, settings, clock));
-  const query = new MasterQuery(observers, clock, usualLimits(settings.masterTimeoutMs));
-  const names = observers.length === 0 ? [] : await query.names('*');
+  const servers = running.map((master) => serverOf(master, settings, clock));
+  const query = new MasterQuery(servers, clock, usualLimits(settings.masterTimeoutMs));
+  const names = servers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !args.has('--yes')) {
     const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;
     if (ask === null)
@@ -64,8 +64,8 @@ async function stop(call: Call): Promise<number> {
     if (!/^y(es)?$/i.test((await ask(`${count}. Stop the masters all the same? [y/N] `)).trim()))
       return exitCode.busy;
   }
-  for (const observer of observers) {
-    const connection = await observer.connected();
+  for (const server of servers) {
+    const connection = await server.connected();
     // SHUTDOWN is answered only when it is refused.
     const refusal = isFailed(connection)
       ? connection
@@ -74,7 +74,7 @@ async function stop(call: Call): Promise<number> {
           query.pause(settings.masterTimeoutMs),
         ]);
     if (isFailed(refusal) && refusal.cause !== 'connection')
-      tell(`${observer.name}: ${refusal.message}`);
+      tell(`${server.name}: ${refusal.message}`);
   }
   const left = (await localMasters(settings.localDirectory)).filter(
     ({ isListening }) => isListening,
@@ -88,11 +88,12 @@ async function stop(call: Call): Promise<number> {
   return left.length === 0 ? exitCode.ok : exitCode.unreachable;
 }
 
-function observerOf({ socket }: LocalMaster, settings: CtlSettings, clock: Clock): LockObserver {
-  return new LockObserver(
+function serverOf({ socket }: LocalMaster, settings: CtlSettings, clock: Clock): Server {
+  return new Server(
     localAddress(socket),
     { ...settings, restartGraceMs: 0 },
     new ServerRegistry(),
     clock,
+    'look',
   );
 }

@@ -3,13 +3,14 @@
 // frozen master costs one time-out, and not one for each of ten thousand locks. The total time and
 // the amount that one master may take are bounded as well.
 
-import { sleepAwake } from '../lock/awake.ts';
 import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
+import { askAll } from '../lock/round.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
+import type { MasterAddress } from '../redis/address.ts';
 import { failed, isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
-import { LockObserver } from '../redis/observer.ts';
+import { Server } from '../redis/server.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { failureLine, roughly } from '../text/lines.ts';
@@ -49,16 +50,16 @@ export const usualLimits = (answerMs: number): QueryLimits => ({
 });
 
 export class MasterQuery {
-  readonly observers: readonly LockObserver[];
+  readonly servers: readonly Server<MasterAddress>[];
   readonly #clock: Clock;
   readonly #limits: QueryLimits;
-  readonly #failed = new Map<LockObserver, Failed>();
+  readonly #failed = new Map<Server, Failed>();
   /** Masters whose answer was cut off, and why. */
-  readonly #cutOff = new Map<LockObserver, Failed>();
-  readonly #spentMs = new Map<LockObserver, number>();
+  readonly #cutOff = new Map<Server, Failed>();
+  readonly #spentMs = new Map<Server, number>();
 
-  constructor(observers: readonly LockObserver[], clock: Clock, limits: QueryLimits) {
-    this.observers = observers;
+  constructor(servers: readonly Server<MasterAddress>[], clock: Clock, limits: QueryLimits) {
+    this.servers = servers;
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -74,20 +75,18 @@ export class MasterQuery {
   ): Promise<MasterQuery> {
     const registry = new ServerRegistry();
     const addresses = await addressesOf(settings);
-    const observers = addresses.map(
-      (address) => new LockObserver(address, settings, registry, clock),
+    const servers = addresses.map(
+      (address) => new Server(address, settings, registry, clock, 'look'),
     );
-    return new MasterQuery(observers, clock, limits);
+    return new MasterQuery(servers, clock, limits);
   }
 
   /** The answer of each master, in the order of the masters. */
   async ask<Answer>(
-    question: (observer: LockObserver) => Promise<Answer | Failed>,
+    question: Question<Answer>,
     timeoutMs = this.#limits.answerMs,
   ): Promise<(Answer | Failed)[]> {
-    return Promise.all(
-      this.observers.map((observer) => this.#askOne(observer, question, timeoutMs)),
-    );
+    return Promise.all(this.servers.map((server) => this.#askOne(server, question, timeoutMs)));
   }
 
   /** The states of these locks, in the order of the names. */
@@ -105,16 +104,16 @@ export class MasterQuery {
     names: readonly string[],
     make: (name: string, reports: MasterReport[]) => Made,
   ): Promise<Made[]> {
-    const checks = await this.ask(async (observer) => ({
-      failure: await observer.restartFailure(),
+    const checks = await this.ask(async (server) => ({
+      failure: await server.restartFailure(),
     }));
     const restartFailures = checks.map((check) => (isFailed(check) ? check : check.failure));
     const all: Made[] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);
-      const answers = await this.ask((observer) => observer.look(batch));
+      const answers = await this.ask((server) => server.look(batch));
       for (const [index, lock] of batch.entries()) {
-        const reports = this.observers.map(({ name: master }, at) => {
+        const reports = this.servers.map(({ name: master }, at) => {
           const answer = answers[at] ?? silence;
           if (isFailed(answer)) return { master, snapshot: answer, restartFailure: null };
           const snapshot = answer[index] ?? silence;
@@ -134,12 +133,12 @@ export class MasterQuery {
 
   /** As `names`, of the locks that have a key on any master. */
   heldNames(pattern: string): Promise<string[]> {
-    return this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize));
+    return this.#collected((server, cursor) => server.page(cursor, pattern, pageSize));
   }
 
   /** As `names`, of the locks that are frozen on any master. */
   frozenNames(pattern: string): Promise<string[]> {
-    return this.#collected((observer, cursor) => observer.freezePage(cursor, pattern, pageSize));
+    return this.#collected((server, cursor) => server.freezePage(cursor, pattern, pageSize));
   }
 
   /**
@@ -147,13 +146,13 @@ export class MasterQuery {
    * 1970; sorted, each once.
    */
   historyNames(sinceMs: number): Promise<string[]> {
-    return this.#collected((observer, cursor) => observer.historyPage(cursor, pageSize, sinceMs));
+    return this.#collected((server, cursor) => server.historyPage(cursor, pageSize, sinceMs));
   }
 
   /** Only the thousand on each master whose history changed last. */
   newestHistoryNames(): Promise<string[]> {
-    return this.#collected(async (observer, cursor) => {
-      const page = await observer.historyPage(cursor, pageSize, 0);
+    return this.#collected(async (server, cursor) => {
+      const page = await server.historyPage(cursor, pageSize, 0);
       return isFailed(page) ? page : { ...page, cursor: '0' };
     });
   }
@@ -164,37 +163,37 @@ export class MasterQuery {
     mostLines: number,
   ): Promise<(readonly SeenHistory[])[]> {
     const ofEach = await Promise.all(
-      this.observers.map((observer) => this.#historiesOn(observer, names, mostLines)),
+      this.servers.map((server) => this.#historiesOn(server, names, mostLines)),
     );
     return names.map((_, index) => ofEach.map((histories) => histories[index] ?? noHistory));
   }
 
   /** Removes exactly this value from every master that shows it. */
   remove(name: string, value: string, sharing: Sharing): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((observer) => observer.remove(name, value, sharing));
+    return this.ask<ReleaseReply>((server) => server.remove(name, value, sharing));
   }
 
   /** Publishes the wake-up for this waiter id. */
   async wake(name: string, id: string): Promise<void> {
-    await this.ask((observer) => observer.publish(name, id, ''));
+    await this.ask((server) => server.publish(name, id, ''));
   }
 
   /** Puts `by` in the place of exactly this value wherever it stands, for the rest of its lease. */
   exchange(name: string, value: string, by: string): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((observer) => observer.exchange(name, value, by));
+    return this.ask<ReleaseReply>((server) => server.exchange(name, value, by));
   }
 
   /** Why the answer of each master is missing or cut off; null: it is complete. */
   failures(): (Failed | null)[] {
-    return this.observers.map(
-      (observer) => this.#failed.get(observer) ?? this.#cutOff.get(observer) ?? null,
+    return this.servers.map(
+      (server) => this.#failed.get(server) ?? this.#cutOff.get(server) ?? null,
     );
   }
 
   /** The same for people: one line for each of these masters. */
   failureLines(): string[] {
     return this.failures().flatMap((failed, at) =>
-      failed === null ? [] : [`${this.observers[at]?.name}: ${failureLine(failed)}`],
+      failed === null ? [] : [`${this.servers[at]?.name}: ${failureLine(failed)}`],
     );
   }
 
@@ -217,68 +216,68 @@ export class MasterQuery {
   }
 
   close(): void {
-    for (const observer of this.observers) observer.close();
+    for (const server of this.servers) void server.close();
   }
 
   async #collected(ask: AskPage): Promise<string[]> {
-    const names = await Promise.all(this.observers.map((observer) => this.#collect(observer, ask)));
+    const names = await Promise.all(this.servers.map((server) => this.#collect(server, ask)));
     return [...new Set(names.flat())].sort();
   }
 
   /** A server may answer SCAN for ever: the limits end that. */
-  async #collect(observer: LockObserver, ask: AskPage): Promise<string[]> {
+  async #collect(server: Server, ask: AskPage): Promise<string[]> {
     const { namesMs, nameCount, nameChars } = this.#limits;
     const names = new Set<string>();
     const beganAt = this.#clock.now();
     let cursor = '0';
     let charCount = 0;
     for (;;) {
-      const page = await this.#askOne(observer, () => ask(observer, cursor));
+      const page = await this.#askOne(server, () => ask(server, cursor));
       if (isFailed(page)) return [...names];
       for (const name of page.resources) {
         if (names.has(name)) continue;
         charCount += name.length;
         if (names.size >= nameCount || charCount > nameChars)
-          return this.#cut(observer, names, `has more than ${names.size} names`);
+          return this.#cut(server, names, `has more than ${names.size} names`);
         names.add(name);
       }
       cursor = page.cursor;
       if (cursor === '0') return [...names];
       if (this.#clock.now() - beganAt >= namesMs)
         return this.#cut(
-          observer,
+          server,
           names,
           `has not listed all of its names within ${roughly(namesMs)}`,
         );
     }
   }
 
-  #cut(observer: LockObserver, names: ReadonlySet<string>, why: string): string[] {
+  #cut(server: Server, names: ReadonlySet<string>, why: string): string[] {
     const cut = failed('reply', `${why}: cut off, names may be missing`);
-    this.#cutOff.set(observer, this.#cutOff.get(observer) ?? cut);
+    this.#cutOff.set(server, this.#cutOff.get(server) ?? cut);
     return [...names];
   }
 
   async #historiesOn(
-    observer: LockObserver,
+    server: Server,
     names: readonly string[],
     mostLines: number,
   ): Promise<SeenHistory[]> {
     const all: SeenHistory[] = [];
     while (all.length < names.length) {
       const batch = names.slice(all.length, all.length + historyBatchSize);
-      const answer = await this.#askOne(observer, () => observer.history(batch, mostLines));
+      const answer = await this.#askOne(server, () => server.history(batch, mostLines));
       if (isFailed(answer)) return all;
       const { histories, isWhole } = answer;
       if (histories.length === 0 || (isWhole && histories.length < batch.length)) {
-        this.#failed.set(observer, silence);
+        this.#failed.set(server, silence);
         return all;
       }
       // A history that did not fit behind others is requested by itself.
       all.push(...(isWhole || histories.length === 1 ? histories : histories.slice(0, -1)));
       if (!isWhole && histories.length === 1)
         this.#cutOff.set(
-          observer,
+          server,
           failed(
             'reply',
             `keeps too much about ${quoted(batch[0] ?? '')}: cut off, older runs may be missing`,
@@ -289,31 +288,28 @@ export class MasterQuery {
   }
 
   async #askOne<Answer>(
-    observer: LockObserver,
-    question: (observer: LockObserver) => Promise<Answer | Failed>,
+    server: Server<MasterAddress>,
+    question: Question<Answer>,
     timeoutMs = this.#limits.answerMs,
   ): Promise<Answer | Failed> {
-    const known = this.#failed.get(observer);
-    if (known !== undefined) return known;
     const { totalMs } = this.#limits;
-    const spentMs = this.#spentMs.get(observer) ?? 0;
+    const spentMs = this.#spentMs.get(server) ?? 0;
+    if (spentMs >= totalMs && !this.#failed.has(server))
+      this.#failed.set(server, failed('timeout', `answers took ${roughly(totalMs)} in all`));
+    const known = this.#failed.get(server);
+    if (known !== undefined) return known;
     const askedAt = this.#clock.now();
-    const answered = new AbortController();
-    const late = sleepAwake(this.#clock, timeoutMs, answered.signal).then(() =>
-      failed('timeout', `no answer within ${timeoutMs} ms`),
-    );
-    const answer =
-      spentMs < totalMs
-        ? await Promise.race([question(observer), late])
-        : failed('timeout', `answers took ${roughly(totalMs)} in all`);
-    // By itself it would make an error with a stack, each time.
-    answered.abort('answered');
-    this.#spentMs.set(observer, spentMs + this.#clock.now() - askedAt);
-    if (isFailed(answer)) this.#failed.set(observer, answer);
+    const request = { masters: [server], ask: question, isCertain: () => false };
+    const late = failed('timeout', `no answer within ${timeoutMs} ms`);
+    const { votes } = await askAll<typeof server, Answer>(request, this.#clock, timeoutMs, late);
+    const answer = votes.get(server) as Answer | Failed;
+    this.#spentMs.set(server, spentMs + this.#clock.now() - askedAt);
+    if (isFailed(answer)) this.#failed.set(server, answer);
     return answer;
   }
 }
 
-type AskPage = (observer: LockObserver, cursor: string) => Promise<Page | Failed>;
+type Question<Answer> = (server: Server<MasterAddress>) => Promise<Answer | Failed>;
+type AskPage = (server: Server, cursor: string) => Promise<Page | Failed>;
 
 const silence = failed('reply', 'has left it out of its answer');

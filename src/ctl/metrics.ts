@@ -194,9 +194,9 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
   const present = [...new Set([...written, ...(await query.names('*'))])];
   const past = await pastOf(query, { written, present }, allLines, nowMs);
   const restartFailures = await query.ask(
-    async (observer) => (await observer.restartFailure()) ?? { kind: 'up' },
+    async (server) => (await server.restartFailure()) ?? { kind: 'up' },
   );
-  const masters = query.observers.map(({ name }, at) => {
+  const masters = query.servers.map(({ name }, at) => {
     const restartFailure = restartFailures[at];
     const failed =
       restartFailure !== undefined && 'cause' in restartFailure ? restartFailure : null;

@@ -14,8 +14,8 @@ import type { Retries } from '../lock/wait.ts';
 import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
-import { RedisMaster } from '../redis/redis-master.ts';
 import { usualRestartGraceMs } from '../redis/restart.ts';
+import { Server } from '../redis/server.ts';
 import { createPlainClock } from '../system/clock.ts';
 import {
   acquireRules,
@@ -47,7 +47,7 @@ export class Redlock implements AsyncDisposable {
   readonly #options: RedlockOptions;
   readonly #clock = createPlainClock();
   readonly #claims: Claims;
-  readonly #masters: readonly RedisMaster[];
+  readonly #masters: readonly Server[];
   readonly #watch: MastersWatch;
   /** The calls that wait for a lock. */
   readonly #waits = new Map<AbortController, Promise<unknown>>();
@@ -82,7 +82,7 @@ export class Redlock implements AsyncDisposable {
     this.#options = options;
     this.#claims = new Claims(newToken);
     this.#masters = origins.map(
-      (origin) => new RedisMaster(origin, settings, registry, this.#clock),
+      (origin) => new Server(origin, settings, registry, this.#clock, 'lock'),
     );
   }
 

@@ -1,6 +1,7 @@
-// One request to every master at once. A round ends as soon as the outcome is certain, or when each
-// master has answered or run out of time. Later answers are still passed on, because what a
-// straggler grants has to be used or rolled back.
+// One request to every master at once: askAll, for all programs, and a MasterSet that remembers
+// which masters are slow. A round ends as soon as the outcome is certain, or when each master has
+// answered or run out of time. Later answers are still passed on, because what a straggler grants
+// has to be used or rolled back.
 
 import { sleepAwake } from './awake.ts';
 import { moreTelling } from './failures.ts';
@@ -13,9 +14,8 @@ interface Named {
   readonly name: string;
 }
 
-interface AnyVote {
-  readonly kind: string;
-}
+/** withdrawn: the request was never sent, which says nothing of the master. */
+type VoteOrigin = 'answer' | 'timeout' | 'withdrawn';
 
 export interface RoundRequest<Peer, Vote> {
   /** All of the set, or some. */
@@ -28,7 +28,7 @@ export interface RoundRequest<Peer, Vote> {
    * Called with every vote, also after the round has ended. A master that answers after its time is
    * over has two votes: the failure, and then its answer.
    */
-  readonly onVote?: (master: Peer, vote: Vote | Failed) => void;
+  readonly onVote?: (master: Peer, vote: Vote | Failed, how: VoteOrigin) => void;
   /** Ends the round from outside, with the votes so far. */
   readonly cancelled?: AbortSignal | undefined;
 }
@@ -79,77 +79,28 @@ export class MasterSet<Peer extends Named> {
     return failuresIn(inOrderOf(this.masters, this.#failing));
   }
 
-  /**
-   * Resolves with the votes as soon as the verdict is certain, or with one vote of every master. An
-   * `ask` that rejects is a failed vote.
-   */
-  async ask<Vote extends AnyVote>(request: RoundRequest<Peer, Vote>): Promise<Round<Peer, Vote>> {
+  /** As askAll; remembers what the votes show of the masters. */
+  async ask<Vote>(request: RoundRequest<Peer, Vote>): Promise<Round<Peer, Vote>> {
     const owing = new Set(request.masters);
-    const round = await this.#round(request, owing);
+    const askedAt = this.#clock.now();
+    const onVote: typeof request.onVote = (master, vote, how) => {
+      if (how !== 'timeout') {
+        owing.delete(master);
+        this.#stragglers.delete(master);
+      }
+      if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
+      if (how !== 'withdrawn') this.#noteFailure(master, vote);
+      request.onVote?.(master, vote, how);
+    };
+    const timeoutMs = this.#masterTimeoutMs;
+    const round = await askAll({ ...request, onVote }, this.#clock, timeoutMs, noAnswer(timeoutMs));
     // A round that was cut short says nothing of the masters that had no time to answer.
     if (request.cancelled?.aborted) return round;
     for (const master of owing) this.#stragglers.add(master);
     return round;
   }
 
-  /** Removes from `owing` each master that answers. */
-  #round<Vote extends AnyVote>(
-    { masters, ask, isCertain, onVote, cancelled }: RoundRequest<Peer, Vote>,
-    owing: Set<Peer>,
-  ): Promise<Round<Peer, Vote>> {
-    const askedAt = this.#clock.now();
-    const votes = new Map<Peer, Vote | Failed>();
-    const withdrawn = new AbortController();
-    /** Aborts when every master has voted, or its time is over. */
-    const isOver = new AbortController();
-    let hasEnded = false;
-    return new Promise((resolve) => {
-      const end = () => {
-        if (hasEnded) return;
-        hasEnded = true;
-        cancelled?.removeEventListener('abort', cancel);
-        resolve({ votes: inOrderOf(masters, votes), withdraw: () => withdrawn.abort(over) });
-      };
-      const cancel = () => {
-        withdrawn.abort(over);
-        end();
-      };
-      cancelled?.addEventListener('abort', cancel, { once: true });
-      const tell = (master: Peer, vote: Vote | Failed) => {
-        // A request that was withdrawn before it was sent says nothing of the master.
-        const isWithdrawn = withdrawn.signal.aborted && isFailed(vote) && vote.isVague === true;
-        if (!isWithdrawn) this.#noteFailure(master, vote);
-        onVote?.(master, vote);
-      };
-      const receive = (master: Peer, vote: Vote | Failed) => {
-        owing.delete(master);
-        this.#stragglers.delete(master);
-        if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
-        tell(master, vote);
-        if (votes.has(master)) return;
-        votes.set(master, vote);
-        if (votes.size === masters.length) isOver.abort(over);
-        if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
-      };
-      for (const master of masters) {
-        const vote = asked(() => ask(master, withdrawn.signal));
-        void vote.then((given) => receive(master, given));
-      }
-      void sleepAwake(this.#clock, this.#masterTimeoutMs, isOver.signal).then(() => {
-        if (votes.size === masters.length) return;
-        withdrawn.abort(over);
-        const mute = masters.filter((master) => !votes.has(master));
-        const failure = noAnswer(this.#masterTimeoutMs);
-        // First all votes, then the callbacks: a round that ends here must have every vote.
-        for (const master of mute) votes.set(master, failure);
-        for (const master of mute) tell(master, failure);
-        isOver.abort(over);
-        end();
-      });
-    });
-  }
-
-  #noteFailure(master: Peer, vote: AnyVote): void {
+  #noteFailure(master: Peer, vote: unknown): void {
     if (isFailed(vote)) {
       const known = this.#failing.get(master);
       this.#failing.set(master, known ? moreTelling(known, vote) : vote);
@@ -165,11 +116,63 @@ export class MasterSet<Peer extends Named> {
   }
 }
 
-export function countOf(votes: ReadonlyMap<Named, AnyVote>, kind: string): number {
-  return [...votes.values()].filter((vote) => vote.kind === kind).length;
+/**
+ * Resolves with the votes as soon as `isCertain`, or with one vote of every master: `late` for one
+ * that has not answered in time. An `ask` that rejects is a failed vote.
+ */
+export function askAll<Peer, Vote>(
+  { masters, ask, isCertain, onVote, cancelled }: RoundRequest<Peer, Vote>,
+  clock: Clock,
+  timeoutMs: number,
+  late: Failed,
+): Promise<Round<Peer, Vote>> {
+  const votes = new Map<Peer, Vote | Failed>();
+  const withdrawn = new AbortController();
+  /** Aborts when every master has voted, or its time is over. */
+  const isOver = new AbortController();
+  let hasEnded = false;
+  return new Promise((resolve) => {
+    const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      cancelled?.removeEventListener('abort', cancel);
+      resolve({ votes: inOrderOf(masters, votes), withdraw: () => withdrawn.abort(over) });
+    };
+    const cancel = () => {
+      withdrawn.abort(over);
+      end();
+    };
+    cancelled?.addEventListener('abort', cancel, { once: true });
+    const receive = (master: Peer, vote: Vote | Failed) => {
+      const isUnsent = withdrawn.signal.aborted && isFailed(vote) && vote.isVague === true;
+      onVote?.(master, vote, isUnsent ? 'withdrawn' : 'answer');
+      if (votes.has(master)) return;
+      votes.set(master, vote);
+      if (votes.size === masters.length) isOver.abort(over);
+      if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
+    };
+    for (const master of masters) {
+      const vote = asked(() => ask(master, withdrawn.signal));
+      void vote.then((given) => receive(master, given));
+    }
+    void sleepAwake(clock, timeoutMs, isOver.signal).then(() => {
+      if (votes.size === masters.length) return;
+      withdrawn.abort(over);
+      const unanswered = masters.filter((master) => !votes.has(master));
+      // First all votes, then the callbacks: a round that ends here must have every vote.
+      for (const master of unanswered) votes.set(master, late);
+      for (const master of unanswered) onVote?.(master, late, 'timeout');
+      isOver.abort(over);
+      end();
+    });
+  });
 }
 
-export function failuresIn(votes: ReadonlyMap<Named, AnyVote>): MasterFailure[] {
+export function countOf(votes: ReadonlyMap<Named, unknown>, kind: string): number {
+  return [...votes.values()].filter((vote) => kindOf(vote) === kind).length;
+}
+
+export function failuresIn(votes: ReadonlyMap<Named, unknown>): MasterFailure[] {
   const failures: MasterFailure[] = [];
   for (const [{ name }, vote] of votes) {
     if (isFailed(vote)) failures.push({ master: name, failed: vote });
@@ -177,12 +180,16 @@ export function failuresIn(votes: ReadonlyMap<Named, AnyVote>): MasterFailure[] 
   return failures;
 }
 
-function isExtended(vote: AnyVote): vote is Extended {
-  return vote.kind === 'extended';
+function kindOf(vote: unknown): unknown {
+  return typeof vote === 'object' && vote !== null && 'kind' in vote ? vote.kind : null;
 }
 
-function isFailed(vote: AnyVote): vote is Failed {
-  return vote.kind === 'failed';
+function isExtended(vote: unknown): vote is Extended {
+  return kindOf(vote) === 'extended';
+}
+
+function isFailed(vote: unknown): vote is Failed {
+  return kindOf(vote) === 'failed';
 }
 
 function inOrderOf<Peer, Vote>(masters: readonly Peer[], votes: ReadonlyMap<Peer, Vote>) {

@@ -21,8 +21,7 @@ import { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { isFailed } from '../redis/errors.ts';
 import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
-import { LockObserver } from '../redis/observer.ts';
-import { RedisMaster } from '../redis/redis-master.ts';
+import { Server } from '../redis/server.ts';
 import { withHistory } from '../run/acquisition.ts';
 import { HistoryLines } from '../run/history-lines.ts';
 import { entryOf } from '../run/outcome.ts';
@@ -61,7 +60,7 @@ export interface JobLock {
   readonly held: HeldLock;
   readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
   /** Of the lock that counts. */
-  readonly servers: readonly (RedisMaster | LockObserver)[];
+  readonly servers: readonly Server[];
   /** null: people ask the enclosing run, which ends this one. */
   readonly listen: Listen | null;
   readonly lineOf: RunParts['lineOf'];
@@ -95,7 +94,7 @@ function ownLockOf(
   const registry = new ServerRegistry();
   const watch = new MastersWatch(settings, self.host, addresses.length, clock);
   const compared = { ...settings, ownList: watch.ownList };
-  const masters = addresses.map((one) => new RedisMaster(one, compared, registry, clock));
+  const masters = addresses.map((one) => new Server(one, compared, registry, clock, 'lock'));
   const historyLines = new HistoryLines(self, conflictExitCode, clock, seen);
   const report: ReportRun = (event) => {
     tell(event);
@@ -144,7 +143,7 @@ function enclosingLockOf(
   report: ReportRun,
 ): JobLock {
   const registry = new ServerRegistry();
-  const servers = addresses.map((one) => new LockObserver(one, settings, registry, clock));
+  const servers = addresses.map((one) => new Server(one, settings, registry, clock, 'look'));
   const enclosing = new EnclosingLock(lease, servers, clock, settings, report);
   return {
     clock,
@@ -159,7 +158,7 @@ function enclosingLockOf(
     servers,
     listen: null,
     lineOf: () => null,
-    close: () => Promise.resolve(enclosing.close()),
+    close: () => enclosing.close(),
   };
 }
 
@@ -169,7 +168,7 @@ function uselessBy(mastersReplaced: string | null): RunError | null {
 }
 
 /** What is to be told of masters that vote: they refuse to say what they are, or are open. */
-export function odditiesOf(masters: readonly RedisMaster[]): RunEvent[] {
+export function odditiesOf(masters: readonly Server[]): RunEvent[] {
   const unidentified = masters.flatMap(({ name: master, identity }): RunEvent[] =>
     identity && !isFailed(identity) && isUnidentified(identity)
       ? [{ kind: 'master-unidentified', master }]

@@ -6,16 +6,14 @@ import type { Reporter } from '../cli/reporter.ts';
 import { appendSummary } from '../cli/step-summary.ts';
 import type { Settings } from '../config/settings.ts';
 import type { MasterAddress } from '../redis/address.ts';
-import { isFailed } from '../redis/errors.ts';
-import type { LockObserver } from '../redis/observer.ts';
-import type { RedisMaster } from '../redis/redis-master.ts';
+import type { Server } from '../redis/server.ts';
 import { Hooks } from '../run/hooks.ts';
 import { type ExitStatus, exitStatusOf } from '../run/outcome.ts';
 import { fold, nothingSeen, type RunEvent, type RunRecord, type Seen } from '../run/record.ts';
 import { holderRecordOf } from './job-parts.ts';
 
 /** An address: it was not asked. */
-type SeenServer = RedisMaster | LockObserver | MasterAddress;
+type SeenServer = Server | MasterAddress;
 
 /** `servers`: those of the lock that counted. */
 export interface JobEnd {
@@ -82,6 +80,5 @@ function mastersSeen(servers: readonly SeenServer[], failing: readonly string[])
 }
 
 function hasAnswered(server: SeenServer): boolean {
-  if ('hasAnswered' in server) return server.hasAnswered;
-  return 'identity' in server && server.identity !== null && !isFailed(server.identity);
+  return 'hasAnswered' in server && server.hasAnswered;
 }

@@ -19,7 +19,7 @@ import {
 import { parseValue, sharingIn } from '../lock/value.ts';
 import { type Acquisition, gaveUpAfter, type WaitRequest } from '../lock/wait.ts';
 import { failed, isFailed } from './errors.ts';
-import type { LockObserver } from './observer.ts';
+import type { Server } from './server.ts';
 import type { LockSnapshot } from './snapshot.ts';
 
 type Look =
@@ -49,7 +49,7 @@ const late = {
 };
 
 export class EnclosingLock implements HeldLock {
-  readonly #masters: MasterSet<LockObserver>;
+  readonly #masters: MasterSet<Server>;
   readonly #enclosing: EnclosingLease;
   readonly #clock: Clock;
   readonly #masterTimeoutMs: number;
@@ -59,12 +59,12 @@ export class EnclosingLock implements HeldLock {
 
   constructor(
     enclosing: EnclosingLease,
-    observers: readonly LockObserver[],
+    servers: readonly Server[],
     clock: Clock,
     { masterTimeoutMs, reserveMs, driftFactor }: RedlockSettings,
     report: Report,
   ) {
-    this.#masters = new MasterSet(observers, clock, masterTimeoutMs, report);
+    this.#masters = new MasterSet(servers, clock, masterTimeoutMs, report);
     this.#enclosing = enclosing;
     this.#clock = clock;
     this.#masterTimeoutMs = masterTimeoutMs;
@@ -122,8 +122,8 @@ export class EnclosingLock implements HeldLock {
   async settled(): Promise<void> {}
 
   /** Ends the connections. */
-  close(): void {
-    for (const observer of this.#masters.masters) observer.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#masters.masters.map((server) => server.close()));
   }
 
   async #seen(lease: Lease, ended: AbortSignal): Promise<Extension> {
@@ -150,8 +150,8 @@ export class EnclosingLock implements HeldLock {
     const quorum = quorumOf(count);
     const { votes } = await this.#masters.ask<Vote>({
       masters,
-      ask: async (observer) => {
-        const snapshots = await observer.look(this.#enclosing.names);
+      ask: async (server) => {
+        const snapshots = await server.look(this.#enclosing.names);
         return isFailed(snapshots) ? snapshots : this.#voteOf(snapshots);
       },
       isCertain: (given) =>

@@ -8,10 +8,10 @@
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import type { Protocol } from './calls/protocol.ts';
-import type { Connection, MarkQuestion } from './connection/connection.ts';
+import type { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
-import { markKeyOf, promotionKeyOf } from './keys.ts';
+import { promotionKeyOf } from './keys.ts';
 
 /**
  * A server counts its uptime in whole seconds of its clock, from the whole second in which it was
@@ -21,12 +21,6 @@ export const uptimeErrorMs = 1_000;
 
 /** How long a vote waits for the marks of the other masters; a round is hardly ever longer. */
 const othersWaitMs = 2_000;
-
-export interface RestartSettings {
-  readonly prefix: string;
-  /** How long grants do not count; 0: they always do. */
-  readonly restartGraceMs: number;
-}
 
 /**
  * The grace where none is set: a ttl. None with fewer than three masters: no majority is left
@@ -46,6 +40,9 @@ export interface CheckedMaster {
   readonly clock: Clock;
   /** Whether the master is told when a promotion was first seen; a look changes nothing. */
   readonly mayWrite: boolean;
+  readonly prefix: string;
+  /** How long grants do not count; 0: they always do. */
+  readonly restartGraceMs: number;
 }
 
 /** What the identity of a server tells that may be a reason for its restart grace. */
@@ -57,35 +54,27 @@ interface GraceReasons {
   readonly hasReplicated: boolean;
 }
 
-/** What a new connection asks about the mark; without a grace it needs none. */
-export function markQuestionOf(
-  { prefix, restartGraceMs, protocol }: RestartSettings & { readonly protocol: Protocol },
-  isWriting: boolean,
-): MarkQuestion | null {
-  const isMarked = restartGraceMs > 0 && !protocol.startsWith('setnx');
-  return isMarked ? { key: markKeyOf(prefix), isWriting } : null;
+/** Whether servers are marked: for a restart grace, where the protocol has room for a mark. */
+export function areMarked(restartGraceMs: number, protocol: Protocol): boolean {
+  return restartGraceMs > 0 && !protocol.startsWith('setnx');
 }
 
 /**
  * Resolves with why grants of the server do not count yet, or null. Returns null where that needs
  * no question.
  */
-export function restartFailureOf(
-  master: CheckedMaster,
-  { prefix, restartGraceMs }: RestartSettings,
-): Promise<Failed | null> | null {
+export function restartFailureOf(master: CheckedMaster): Promise<Failed | null> | null {
+  const { restartGraceMs } = master;
   const { identified } = master.connection;
   if (restartGraceMs === 0 || identified === null || isFailed(identified)) return null;
-  const reasons = graceReasonsOf(master, identified, restartGraceMs);
+  const reasons = graceReasonsOf(master, identified);
   const { restartedMs, changedMs, markedMs, hasReplicated } = reasons;
   if ([restartedMs, changedMs, markedMs].every((ms) => ms === null) && !hasReplicated) return null;
   return (async () => {
-    const emptied = await emptiedFailure(master, identified, reasons, restartGraceMs);
+    const emptied = await emptiedFailure(master, identified, reasons);
     if (emptied) return emptied;
-    const restart =
-      restartedMs === null ? null : await unlessDurable(master, restartedMs, restartGraceMs);
-    const key = promotionKeyOf(prefix);
-    const promotion = hasReplicated ? await promoted(master, key, restartGraceMs) : null;
+    const restart = restartedMs === null ? null : await unlessDurable(master, restartedMs);
+    const promotion = hasReplicated ? await promoted(master) : null;
     const change =
       changedMs === null ? null : agoFailure('took over the address', changedMs, restartGraceMs);
     return restart ?? promotion ?? change;
@@ -93,9 +82,8 @@ export function restartFailureOf(
 }
 
 function graceReasonsOf(
-  { name, registry, clock }: CheckedMaster,
+  { name, registry, clock, restartGraceMs }: CheckedMaster,
   { startedAt, hasReplicated, mark }: ServerIdentity,
-  restartGraceMs: number,
 ): GraceReasons {
   const now = clock.now();
   const young = (ms: number | null) => (ms !== null && ms < restartGraceMs ? ms : null);
@@ -113,10 +101,9 @@ function graceReasonsOf(
  * other master has an older mark: then these marks are the first ones.
  */
 async function emptiedFailure(
-  { name, registry, clock }: CheckedMaster,
+  { name, registry, clock, restartGraceMs }: CheckedMaster,
   { startedAt, mark }: ServerIdentity,
   { markedMs, restartedMs }: GraceReasons,
-  restartGraceMs: number,
 ): Promise<Failed | null> {
   if (mark === null || markedMs === null) return null;
   const found = `was found without its mark ${seconds(markedMs)} ago`;
@@ -142,9 +129,8 @@ async function emptiedFailure(
 }
 
 async function unlessDurable(
-  { connection }: CheckedMaster,
+  { connection, restartGraceMs }: CheckedMaster,
   agoMs: number,
-  restartGraceMs: number,
 ): Promise<Failed | null> {
   if (await connection.survivesRestart()) return null;
   return agoFailure('restarted', agoMs, restartGraceMs);
@@ -154,14 +140,15 @@ async function unlessDurable(
  * A promoted server does not tell when it was promoted, so the first client that sees it writes
  * the time into a key there. It names the replication id, which is drawn at each promotion.
  */
-async function promoted(
-  { connection, mayWrite }: CheckedMaster,
-  key: string,
-  restartGraceMs: number,
-): Promise<Failed | null> {
+async function promoted({
+  connection,
+  mayWrite,
+  prefix,
+  restartGraceMs,
+}: CheckedMaster): Promise<Failed | null> {
   const replicationId = await connection.promotedAs();
   if (replicationId === null || isFailed(replicationId)) return replicationId;
-  const seenMs = await connection.firstSeenMs(key, replicationId, mayWrite);
+  const seenMs = await connection.firstSeenMs(promotionKeyOf(prefix), replicationId, mayWrite);
   if (isFailed(seenMs)) return seenMs;
   return seenMs < restartGraceMs ? agoFailure('was promoted', seenMs, restartGraceMs) : null;
 }

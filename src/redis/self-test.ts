@@ -13,45 +13,40 @@ import {
   type ReleaseReply,
 } from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
+import type { MasterAddress } from './address.ts';
+import type { ServerSettings } from './connected-server.ts';
 import { failed, isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
 import { keysOf } from './keys.ts';
 import { missingRights } from './missing-rights.ts';
-import type { LockObserver } from './observer.ts';
-import { RedisMaster, type RedisMasterSettings } from './redis-master.ts';
+import { Server } from './server.ts';
 
 const ttlMs = 2_000;
 const record = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };
 
-export type SelfTestSettings = Pick<RedisMasterSettings, 'prefix' | 'protocol' | 'historyBytes'>;
-
 /** Why a run could not work on this server, or null. */
 export async function testMaster(
-  observer: LockObserver,
-  settings: SelfTestSettings,
+  address: MasterAddress,
+  settings: ServerSettings,
   clock: Clock,
 ): Promise<Failed | null> {
-  const master = new RedisMaster(
-    observer.address,
-    { ...settings, restartGraceMs: 0, ownList: null },
-    new ServerRegistry(),
-    clock,
-  );
+  const tested = { ...settings, restartGraceMs: 0 };
+  const server = new Server(address, tested, new ServerRegistry(), clock, 'lock');
   try {
-    const refusal = await perform(master, observer, settings);
-    return refusal?.cause === 'denied' ? await explained(refusal, observer, settings) : refusal;
+    const refusal = await perform(server, settings);
+    return refusal?.cause === 'denied' ? await explained(refusal, server, settings) : refusal;
   } finally {
-    await master.close();
+    await server.close();
   }
 }
 
 /** Names the commands that were denied inside a script, because the server does not. */
 async function explained(
   refusal: Failed,
-  observer: LockObserver,
-  { prefix, protocol }: SelfTestSettings,
+  server: Server,
+  { prefix, protocol }: ServerSettings,
 ): Promise<Failed> {
-  const connection = await observer.connected();
+  const connection = await server.connected();
   if (isFailed(connection)) return refusal;
   const [, key = ''] = keysOf(prefix, unusedName());
   const missing = await missingRights(connection, key, protocol);
@@ -68,35 +63,34 @@ function unusedName(): string {
 }
 
 async function perform(
-  master: RedisMaster,
-  observer: LockObserver,
-  { prefix, protocol }: SelfTestSettings,
+  server: Server,
+  { prefix, protocol }: ServerSettings,
 ): Promise<Failed | null> {
   const resource = unusedName();
   const [holder, stranger] = [testClaim(resource), testClaim(resource)];
   const waiterId = randomBytes(8).toString('hex');
   const waiter = { ...testClaim(resource), waiter: { id: waiterId, arrivalUs: 0 } };
   const lasting = new AbortController().signal;
-  const granted = await master.acquire(holder, lasting);
+  const granted = await server.acquire(holder, lasting);
   if (isFailed(granted)) {
-    await forget(observer, prefix, resource);
+    await forget(server, prefix, resource);
     return granted;
   }
   const fence = granted.kind === 'granted' ? granted.fence : null;
-  const refused = await master.acquire(waiter, lasting);
+  const refused = await server.acquire(waiter, lasting);
   // The older protocol has no wake-ups and no shared locks.
   const hasForms = protocol === 'redlock';
-  const subscription = hasForms ? await master.subscribe([resource], waiterId, () => {}) : null;
-  const extended = await master.extend(holder, fence, lasting);
-  const seen = await observer.look([resource]);
-  const released = await master.release(holder, 0, null);
+  const subscription = hasForms ? await server.subscribe([resource], waiterId, () => {}) : null;
+  const extended = await server.extend(holder, fence, lasting);
+  const seen = await server.look([resource]);
+  const released = await server.release(holder, 0, null);
   // The lock is free, and the waiter comes first.
-  const passed = await master.acquire(stranger, lasting);
-  await master.release(stranger, 0, null);
-  const left = await master.release(waiter, 0, null);
-  const shares = hasForms ? await share(master, resource) : [];
+  const passed = await server.acquire(stranger, lasting);
+  await server.release(stranger, 0, null);
+  const left = await server.release(waiter, 0, null);
+  const shares = hasForms ? await share(server, resource) : [];
   if (subscription !== null && !isFailed(subscription)) subscription.close();
-  const forgotten = await forget(observer, prefix, resource);
+  const forgotten = await forget(server, prefix, resource);
   const replies = [
     refused,
     subscription,
@@ -114,24 +108,17 @@ async function perform(
   return kinds === wanted ? null : failed('reply', `a lock was not kept: ${kinds}`);
 }
 
-async function share(
-  master: RedisMaster,
-  resource: string,
-): Promise<(AcquireReply | ReleaseReply)[]> {
+async function share(server: Server, resource: string): Promise<(AcquireReply | ReleaseReply)[]> {
   const sharer = { ...testClaim(resource), sharing: { kind: 'shared' } } as const;
   return [
-    await master.acquire(sharer, new AbortController().signal),
-    await master.release(sharer, 0, null),
+    await server.acquire(sharer, new AbortController().signal),
+    await server.release(sharer, 0, null),
   ];
 }
 
 /** Removes what remains of a claim: the counter. */
-async function forget(
-  observer: LockObserver,
-  prefix: string,
-  resource: string,
-): Promise<unknown | Failed> {
-  const connection = await observer.connected();
+async function forget(server: Server, prefix: string, resource: string): Promise<unknown | Failed> {
+  const connection = await server.connected();
   if (isFailed(connection)) return connection;
   return connection.call('DEL', keysOf(prefix, resource)[1] ?? '');
 }

@@ -131,18 +131,43 @@ export function isCut(value: string): boolean {
 }
 
 /** The most keys in one reply. */
-export const mostKeys = 100_000;
+const maxKeys = 100_000;
 /** Longer keys lock nothing: a name has 4,096 bytes at most. */
-export const longestKeyChars = 8_192;
-export const keyShape = text(Number.POSITIVE_INFINITY);
+const maxKeyChars = 8_192;
+const keyShape = text(Number.POSITIVE_INFINITY);
 /** Cursors are numbers of 64 bits. */
-export const cursorShape: Shape<string> = (reply) => {
+const cursorShape: Shape<string> = (reply) => {
   const cursor = text(20)(reply);
   return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
 };
 
+/** The reply to SCAN. `nameOf`: the resource of a key; null: it is none. */
+export function scannedPage(nameOf: (key: string) => string | null): Shape<Page> {
+  return as(tuple(cursorShape, listOf(keyShape, maxKeys)), ([cursor, keys]) => {
+    const ours = keys.filter((key) => key.length <= maxKeyChars);
+    return { cursor, resources: ours.flatMap((key) => nameOf(key) ?? []) };
+  });
+}
+
+/** The reply to ZRANGE about `count` histories behind the first `read`, latest change first. */
+export function changedPage(
+  read: number,
+  count: number,
+  sinceMs: number,
+  nameOf: (key: string) => string | null,
+): Shape<Page> {
+  return as(changedKeys, (members) => {
+    const changed = members.filter(({ changedByMs }) => !(changedByMs <= sinceMs));
+    const isLast = members.length < count || changed.length < members.length;
+    return {
+      cursor: isLast ? '0' : String(read + count),
+      resources: changed.flatMap(({ key }) => nameOf(key) ?? []),
+    };
+  });
+}
+
 /** The members of the sorted set of all histories. Its score: see scripts/history.lua. */
-export const changedKeys = pairs(keyShape, text(40), (key, score) => ({
+const changedKeys = pairs(keyShape, text(40), (key, score) => ({
   key,
   /** The end of the second in which it last changed, by the master's clock; NaN: not known. */
   changedByMs: (Math.floor(Number(score) / 2 ** 21) + 1) * 1000,

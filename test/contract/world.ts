@@ -12,8 +12,7 @@ import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/loc
 import { parseValue } from '../../src/lock/value.ts';
 import { waiterIdOf } from '../../src/lock/waiter-id.ts';
 import type { OwnList } from '../../src/redis/master-lists.ts';
-import type { FreezeReply } from '../../src/redis/observer.ts';
-import type { RedisMaster } from '../../src/redis/redis-master.ts';
+import type { FreezeReply, Server as RedisServer } from '../../src/redis/server.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 
 export interface Server {
@@ -22,7 +21,7 @@ export interface Server {
   /** One more handle on the server, as one more program has it; independent of the others. */
   handle(): Master;
   /** The same of a program that compares its list of masters with those of other hosts. */
-  comparing(list: OwnList): Pick<RedisMaster, 'identify'>;
+  comparing(list: OwnList): Pick<RedisServer, 'identify'>;
   /** Puts the list of a host there, as written so long ago. */
   putList(host: string, agoMs: number, text: string): Promise<void>;
   /** Takes its mark away, with all that stands beside it. */

@@ -20,7 +20,7 @@ import { answer } from '../../src/programs/redlockctl.ts';
 import { parseAddress } from '../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
-import { LockObserver } from '../../src/redis/observer.ts';
+import { Server } from '../../src/redis/server.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
 import { clock, lasting, newClaim, redlockOn } from '../redis/rig.ts';
@@ -60,7 +60,7 @@ export function queryOf(masters: readonly Place[], limits?: Partial<QueryLimits>
     protocol: 'redlock' as const,
   };
   const observers = masters.map(
-    ({ url }) => new LockObserver(parseAddress(url), settings, registry, clock),
+    ({ url }) => new Server(parseAddress(url), settings, registry, clock, 'look'),
   );
   return new MasterQuery(observers, clock, { ...usualLimits(generous(5_000)), ...limits });
 }

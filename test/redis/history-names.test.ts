@@ -6,7 +6,7 @@ import { parseAddress } from '../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { isFailed } from '../../src/redis/errors.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
-import { LockObserver } from '../../src/redis/observer.ts';
+import { Server } from '../../src/redis/server.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { clock, handleOn, lasting, newClaim } from './rig.ts';
 
@@ -27,7 +27,7 @@ async function started() {
     protocol: 'redlock' as const,
   };
   const address = parseAddress(master.url);
-  const observer = new LockObserver(address, settings, new ServerRegistry(), clock);
+  const observer = new Server(address, settings, new ServerRegistry(), clock, 'look');
   const page = async (cursor: string, count: number, sinceMs: number) => {
     const answer = await observer.historyPage(cursor, count, sinceMs);
     return isFailed(answer) ? answer.message : [answer.cursor, ...answer.resources];

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parseAddress } from '../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
-import { LockObserver } from '../../src/redis/observer.ts';
+import { Server } from '../../src/redis/server.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
@@ -209,7 +209,7 @@ describe('a master that writes each change to its disk, with an hour of restart 
       protocol: 'redlock' as const,
       ...settings,
     };
-    const observer = new LockObserver(parseAddress(master.url), look, registry, clock);
+    const observer = new Server(parseAddress(master.url), look, registry, clock, 'look');
     const unmarked = /^restarted \d+ s ago without its mark .*: counts again within 3600 s of the/;
     expect(await observer.restartFailure()).toEqual(failed('restarted', unmarked));
     observer.close();

@@ -1,10 +1,10 @@
-// RedisMaster on a real server: the contract that every Master keeps, and what only a real
+// Server on a real server: the contract that every Master keeps, and what only a real
 // connection can get wrong, namely that a client library queues, resends or reorders (each of
 // these rows is a bug that some Redlock library has had).
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RedisMaster } from '../../src/redis/redis-master.ts';
+import type { Server } from '../../src/redis/server.ts';
 import { faults } from '../contract/faults.ts';
 import { masterContract } from '../contract/master.ts';
 import { order } from '../contract/order.ts';
@@ -26,25 +26,25 @@ afterAll(async () => {
 });
 
 masterContract(
-  'RedisMaster on a unix socket',
+  'Server on a unix socket',
   redisWorld(() => unix),
 );
 // What a server answers does not depend on how it is reached; what goes wrong does.
-describe('RedisMaster on TCP', () => {
+describe('Server on TCP', () => {
   const world = redisWorld(() => tcp);
   order(world);
   faults(world);
 });
 
 /** The keys once it is connected again and whatever it had kept back would have been sent. */
-async function keysOnceBack(handle: RedisMaster): Promise<string[]> {
+async function keysOnceBack(handle: Server): Promise<string[]> {
   await handle.identify();
   await sleep(100);
   return tcp.keys();
 }
 
 /** A handle that is connected by way of a proxy. */
-async function behindProxy(): Promise<{ proxy: FaultyProxy; behind: RedisMaster }> {
+async function behindProxy(): Promise<{ proxy: FaultyProxy; behind: Server }> {
   const proxy = await FaultyProxy.start(tcp.url);
   const behind = handleOn(proxy);
   await behind.identify();
@@ -52,7 +52,7 @@ async function behindProxy(): Promise<{ proxy: FaultyProxy; behind: RedisMaster 
 }
 
 describe('nothing is queued and nothing is sent twice', () => {
-  let handle: RedisMaster;
+  let handle: Server;
   beforeEach(async () => {
     await tcp.flush();
     handle = handleOn(tcp);

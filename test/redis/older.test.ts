@@ -1,4 +1,4 @@
-// RedisMaster in the older protocol on a real server: the same contract as on simulated ones
+// Server in the older protocol on a real server: the same contract as on simulated ones
 // (test/sim/contract.test.ts).
 
 import { afterAll, beforeAll } from 'vitest';
@@ -15,4 +15,4 @@ afterAll(async () => {
   nothingLeft();
 });
 
-olderContract('RedisMaster on a unix socket', (protocol) => redisWorld(() => master, protocol));
+olderContract('Server on a unix socket', (protocol) => redisWorld(() => master, protocol));

@@ -13,8 +13,9 @@ import { type AcquireReply, alone, type Claim, type FailureCause } from '../../s
 import { parseValue } from '../../src/lock/value.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import type { ServerSettings } from '../../src/redis/connected-server.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
-import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-master.ts';
+import { Server } from '../../src/redis/server.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
 import { eventually } from '../servers/processes.ts';
 
@@ -25,14 +26,14 @@ export const clock = createPlainClock();
 export const lasting = new AbortController().signal;
 /** The same, for one waiter: what a crowd listens to looks like a leak. */
 export const never = () => new AbortController().signal;
-const handles: RedisMaster[] = [];
+const handles: Server[] = [];
 
 afterEach(() => {
   for (const handle of handles.splice(0)) handle.close();
 });
 
 export interface RigOptions
-  extends Partial<Pick<RedisMasterSettings, 'prefix' | 'restartGraceMs' | 'protocol' | 'ownList'>> {
+  extends Partial<Pick<ServerSettings, 'prefix' | 'restartGraceMs' | 'protocol' | 'ownList'>> {
   readonly masterTimeoutMs?: number;
   readonly registry?: ServerRegistry;
   /** Default: that of all. */
@@ -50,7 +51,7 @@ export function handleOn(
     by = clock,
   }: RigOptions = {},
 ) {
-  const handle = new RedisMaster(
+  const handle = new Server(
     addressOf(place),
     {
       prefix,
@@ -61,6 +62,7 @@ export function handleOn(
     },
     registry,
     by,
+    'lock',
   );
   handles.push(handle);
   return handle;
@@ -96,7 +98,7 @@ export function failed(cause: FailureCause, message: RegExp) {
 
 export interface Rig {
   readonly redlock: Redlock;
-  readonly masters: readonly RedisMaster[];
+  readonly masters: readonly Server[];
   /** What the lock has told so far. */
   readonly events: LockEvent[];
 }

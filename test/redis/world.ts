@@ -9,8 +9,7 @@ import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { historyKeysOf, markKeyOf, ownerKeyOf } from '../../src/redis/keys.ts';
-import { LockObserver } from '../../src/redis/observer.ts';
-import { RedisMaster } from '../../src/redis/redis-master.ts';
+import { Server as RedisServer } from '../../src/redis/server.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
 import type { Server, World } from '../contract/world.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
@@ -40,7 +39,7 @@ export function redisWorld(serverOf: () => TestMaster, protocol: Protocol = 'red
     const master = serverOf();
     await master.flush();
     const proxy = await FaultyProxy.start(master.url);
-    const handles: RedisMaster[] = [];
+    const handles: RedisServer[] = [];
     try {
       await test(serverBehind(proxy, master, handles, protocol));
     } finally {
@@ -54,7 +53,7 @@ export function redisWorld(serverOf: () => TestMaster, protocol: Protocol = 'red
 function serverBehind(
   proxy: FaultyProxy,
   master: TestMaster,
-  handles: RedisMaster[],
+  handles: RedisServer[],
   protocol: Protocol,
 ): Server {
   const settings = {
@@ -65,10 +64,10 @@ function serverBehind(
     ownList: null,
   };
   /** What an observer of its own answers. */
-  async function looking<Answer>(ask: (observer: LockObserver) => Promise<Answer>) {
+  async function looking<Answer>(ask: (observer: RedisServer) => Promise<Answer>) {
     const registry = new ServerRegistry();
     const address = parseAddress(proxy.url);
-    const observer = new LockObserver(address, settings, registry, createPlainClock());
+    const observer = new RedisServer(address, settings, registry, createPlainClock(), 'look');
     const answer = await ask(observer);
     observer.close();
     return answer;
@@ -77,11 +76,12 @@ function serverBehind(
     ...keysOn(master),
     prefix,
     handle() {
-      const handle = new RedisMaster(
+      const handle = new RedisServer(
         parseAddress(proxy.url),
         settings,
         new ServerRegistry(),
         createPlainClock(),
+        'lock',
       );
       handles.push(handle);
       return handle;
@@ -89,11 +89,12 @@ function serverBehind(
     comparing(ownList) {
       const registry = new ServerRegistry();
       const compared = { ...settings, restartGraceMs: 1, ownList };
-      const handle = new RedisMaster(
+      const handle = new RedisServer(
         parseAddress(proxy.url),
         compared,
         registry,
         createPlainClock(),
+        'lock',
       );
       handles.push(handle);
       return handle;

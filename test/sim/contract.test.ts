@@ -1,5 +1,5 @@
 // The contract of a Master on simulated servers: the same tests as on real ones
-// (test/redis/master.test.ts), so that the findings of the simulator mean something. RedisMaster is
+// (test/redis/master.test.ts), so that the findings of the simulator mean something. Server is
 // the real one; the server, its scripts and ioredis are tested.
 
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
@@ -14,8 +14,8 @@ import { SimProcess } from './sim-process.ts';
 import { prefix, Stage } from './stage.ts';
 import { realSystem } from './system.ts';
 
-masterContract('RedisMaster on a simulated server', simulatedWorld());
-olderContract('RedisMaster on a simulated server', simulatedWorld);
+masterContract('Server on a simulated server', simulatedWorld());
+olderContract('Server on a simulated server', simulatedWorld);
 
 /** Virtual time passes while the test awaits anything. */
 function simulatedWorld(protocol: Protocol = 'redlock'): ContractWorld {
@@ -60,26 +60,28 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
   const observer = () => {
     const { endpoint, clock } = newProcess();
     const registry = new realSystem.ServerRegistry();
-    return new realSystem.LockObserver(endpoint.address, settings, registry, clock);
+    return new realSystem.Server(endpoint.address, settings, registry, clock, 'look');
   };
   return {
     prefix,
     handle() {
       const { endpoint, clock } = newProcess();
-      return new realSystem.RedisMaster(
+      return new realSystem.Server(
         endpoint.address,
         settings,
         new realSystem.ServerRegistry(),
         clock,
+        'lock',
       );
     },
     comparing(ownList) {
       const { endpoint, clock } = newProcess();
-      return new realSystem.RedisMaster(
+      return new realSystem.Server(
         endpoint.address,
         { ...settings, restartGraceMs: 1, ownList },
         new realSystem.ServerRegistry(),
         clock,
+        'lock',
       );
     },
     async putList(host, agoMs, text) {

@@ -12,7 +12,7 @@ export class Endpoint {
   readonly process: SimProcess;
   readonly server: SimServer;
   readonly link: Link;
-  /** As in the list of masters; given to the real RedisMaster. */
+  /** As in the list of masters; given to the real Server. */
   readonly address: MasterAddress;
   /** The sockets that are open on the side of the process. */
   readonly sockets = new Set<SimSocket>();

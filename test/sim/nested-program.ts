@@ -6,7 +6,7 @@ import type { Clock } from '../../src/lock/ports.ts';
 import { usualDriftFactor } from '../../src/lock/quorum.ts';
 import type { EnclosingLease, Lease } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import type { LockObserver } from '../../src/redis/observer.ts';
+import type { Server } from '../../src/redis/server.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
 import { type ChildExit, nothingSeen, type RunEvent, type Signal } from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
@@ -140,7 +140,7 @@ export class NestedProgram {
     this.#end({ kind: 'exited', code: 0 });
   }
 
-  #observers(clock: Clock): LockObserver[] {
+  #observers(clock: Clock): Server[] {
     const { system, options, prefix } = this.#around;
     const { restartGraceMs, protocol } = options;
     const registry = new system.ServerRegistry();
@@ -152,7 +152,7 @@ export class NestedProgram {
       ownList: null,
     };
     const look = ({ address }: Endpoint) =>
-      new system.LockObserver(address, settings, registry, clock);
+      new system.Server(address, settings, registry, clock, 'look');
     return this.known.endpoints.map(look);
   }
 

@@ -6,12 +6,12 @@ import type { RedlockSettings } from '../../src/lock/redlock.ts';
 import type { EnclosingLease, Extension, Lease } from '../../src/lock/types.ts';
 import type { Acquisition } from '../../src/lock/wait.ts';
 import type { EnclosingLock } from '../../src/redis/enclosing-lock.ts';
-import type { LockObserver } from '../../src/redis/observer.ts';
+import type { Server } from '../../src/redis/server.ts';
 import type { System } from './system.ts';
 import type { Holding, Witness } from './witness.ts';
 
 export interface OuterLockParts {
-  readonly observers: readonly LockObserver[];
+  readonly observers: readonly Server[];
   readonly clock: Clock;
   readonly settings: RedlockSettings;
   readonly report: Report;

@@ -138,7 +138,7 @@ export const peopleMutants: readonly Mutant[] = [
     'release-lost-with-its-connection',
     'a release on a connection that had died unnoticed is not sent again',
     within(20, 'dead-connections', 'litter'),
-    'redis/redis-master.ts',
+    'redis/server.ts',
     "if (isFailed(reply) && reply.cause === 'connection' && wasSent) {",
     "if (isFailed(reply) && reply.cause === 'connection' && !wasSent) {",
   ),

@@ -184,7 +184,7 @@ export class Program {
     const { ownList } = watch;
     const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList };
     const masters = this.known.endpoints.map(
-      ({ address }) => new system.RedisMaster(address, masterSettings, registry, clock),
+      ({ address }) => new system.Server(address, masterSettings, registry, clock, 'lock'),
     );
     const self = holderRecord(machine);
     const seen = () => this.#seen;

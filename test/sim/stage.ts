@@ -136,7 +136,7 @@ export class Stage {
       const { address } = new Endpoint(this.network, process, server, index);
       const historyBytes = usualHistoryBytes;
       const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList: null };
-      return new system.RedisMaster(address, masterSettings, registry, clock);
+      return new system.Server(address, masterSettings, registry, clock, 'lock');
     });
     const driftFactor = usualDriftFactor;
     const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs, driftFactor };

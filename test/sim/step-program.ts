@@ -106,14 +106,14 @@ export class StepProgram {
       query: async () => {
         const registry = new system.ServerRegistry();
         const observers = addresses.map(
-          (address) => new system.LockObserver(address, settings, registry, clock),
+          (address) => new system.Server(address, settings, registry, clock, 'look'),
         );
         return new system.MasterQuery(observers, clock, system.usualLimits(masterTimeoutMs));
       },
       redlock: async () => {
         const registry = new system.ServerRegistry();
         const masters = addresses.map(
-          (address) => new system.RedisMaster(address, settings, registry, clock),
+          (address) => new system.Server(address, settings, registry, clock, 'lock'),
         );
         const lockSettings = { masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor };
         const redlock = observedRedlock(

@@ -19,8 +19,7 @@ import * as scriptsModule from '../../src/redis/calls/scripts.ts';
 import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
 import * as mastersWatchModule from '../../src/redis/masters-watch.ts';
-import * as observerModule from '../../src/redis/observer.ts';
-import * as redisMasterModule from '../../src/redis/redis-master.ts';
+import * as serverModule from '../../src/redis/server.ts';
 import * as acquisitionModule from '../../src/run/acquisition.ts';
 import * as historyLinesModule from '../../src/run/history-lines.ts';
 import * as outcomeModule from '../../src/run/outcome.ts';
@@ -45,9 +44,8 @@ export interface Modules {
   readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
   readonly 'redis/masters-watch': typeof mastersWatchModule;
-  readonly 'redis/observer': typeof observerModule;
   readonly 'redis/enclosing-lock': typeof outerLockModule;
-  readonly 'redis/redis-master': typeof redisMasterModule;
+  readonly 'redis/server': typeof serverModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
   readonly 'run/acquisition': typeof acquisitionModule;
   readonly 'run/history-lines': typeof historyLinesModule;
@@ -75,9 +73,8 @@ const realModules: Modules = {
   'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
   'redis/masters-watch': mastersWatchModule,
-  'redis/observer': observerModule,
   'redis/enclosing-lock': outerLockModule,
-  'redis/redis-master': redisMasterModule,
+  'redis/server': serverModule,
   'redis/calls/scripts': scriptsModule,
   'run/acquisition': acquisitionModule,
   'run/history-lines': historyLinesModule,
@@ -106,11 +103,10 @@ export function systemOf(modules: Modules) {
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
-    LockObserver: modules['redis/observer'].LockObserver,
     EnclosingLock: modules['redis/enclosing-lock'].EnclosingLock,
     ServerRegistry: modules['redis/identity'].ServerRegistry,
     MastersWatch: modules['redis/masters-watch'].MastersWatch,
-    RedisMaster: modules['redis/redis-master'].RedisMaster,
+    Server: modules['redis/server'].Server,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
     usualLimits: modules['ctl/master-query'].usualLimits,
     hold: modules['ctl/steps/holder-daemon'].hold,

@@ -18,8 +18,8 @@ export async function acl({ args, settings, clock, print, tell }: Call): Promise
   if (/\s/.test(settings.prefix))
     throw new UsageError('--prefix: white space cannot stand in an ACL rule (take another prefix)');
   const query = await MasterQuery.of(settings, clock);
-  const answers = await query.ask(async (observer) => {
-    const connection = await observer.connected();
+  const answers = await query.ask(async (server) => {
+    const connection = await server.connected();
     return isFailed(connection)
       ? connection
       : { server: serverVersionOf(await connection.facts('server')) };

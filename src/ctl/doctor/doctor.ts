@@ -9,7 +9,7 @@ import { renderTable } from '../../cli/table.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
-import { markQuestionOf } from '../../redis/restart.ts';
+import { areMarked } from '../../redis/restart.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
@@ -93,7 +93,7 @@ export async function doctor(call: Call): Promise<number> {
   const facts = await gatherFacts(query, settings, clock);
   const { masterTimeoutMs, local } = settings;
   const around = { ...marksOf(facts, settings), masterTimeoutMs, isLocal: local };
-  const addresses = query.observers.map(({ address }) => address);
+  const addresses = query.servers.map(({ origin }) => origin);
   const whyUnguarded = await processes.whyUnguarded();
   const seen: Seen = { facts, addresses, settings, around, whyUnguarded };
   const findings: Finding[] = [
@@ -103,7 +103,7 @@ export async function doctor(call: Call): Promise<number> {
       ...assess(seen),
     })),
     ...facts.flatMap((fact, at): Finding[] => {
-      const master = query.observers[at]?.name ?? '';
+      const master = query.servers[at]?.name ?? '';
       const answer = { check: reachableCheck, master, ...reachable(isFailed(fact) ? fact : null) };
       return isFailed(fact) ? [answer] : [answer, ...masterFindings(master, fact, around)];
     }),
@@ -126,7 +126,7 @@ function marksOf(
   const marks = facts.flatMap((fact) => (isFailed(fact) ? [] : (fact.mark?.forMs ?? [])));
   return {
     restartGraceMs: settings.restartGraceMs,
-    isMarked: markQuestionOf(settings, false) !== null,
+    isMarked: areMarked(settings.restartGraceMs, settings.protocol),
     oldestMarkMs: Math.max(0, ...marks),
   };
 }

@@ -11,8 +11,8 @@ import { isFailed } from '../../redis/errors.ts';
 import type { ServerIdentity } from '../../redis/identity.ts';
 import { markKeyOf } from '../../redis/keys.ts';
 import { parseLists, type UsedList } from '../../redis/master-lists.ts';
-import type { LockObserver } from '../../redis/observer.ts';
 import { testMaster } from '../../redis/self-test.ts';
+import type { Server } from '../../redis/server.ts';
 import { printable } from '../../text/foreign-text.ts';
 import type { MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
@@ -73,20 +73,20 @@ export async function gatherFacts(
   clock: Clock,
 ): Promise<(MasterFacts | Failed)[]> {
   // A master that does not answer this in time is not asked further.
-  await query.ask(async (observer) => {
-    const connection = await observer.connected();
+  await query.ask(async (server) => {
+    const connection = await server.connected();
     return isFailed(connection) ? connection : connection.identity;
   });
   const timeoutMs = 2 * betweenReadingsMs + 5 * settings.masterTimeoutMs;
-  return query.ask((observer) => examine(observer, settings, clock), timeoutMs);
+  return query.ask((server) => examine(server, settings, clock), timeoutMs);
 }
 
 async function examine(
-  observer: LockObserver,
+  server: Server<MasterAddress>,
   settings: CtlSettings,
   clock: Clock,
 ): Promise<MasterFacts | Failed> {
-  const connection = await observer.connected();
+  const connection = await server.connected();
   if (isFailed(connection)) return connection;
   const startedAt = clock.now();
   const askTime = () => connection.call('TIME');
@@ -94,8 +94,8 @@ async function examine(
   const identity = await connection.identity;
   if (isFailed(identity)) return identity;
   const told = await tell(connection, identity);
-  const open = await isOpen(observer.address, clock);
-  const refusal = await testMaster(observer, settings, clock);
+  const open = await isOpen(server.origin, clock);
+  const refusal = await testMaster(server.origin, settings, clock);
   await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
   const after = await readClock(askTime);
   if (isFailed(before)) return before;
@@ -109,7 +109,7 @@ async function examine(
     clockReadings.push(again.reading);
   }
   return {
-    address: observer.address,
+    address: server.origin,
     ...told,
     isOpen: open,
     refusal,

@@ -120,7 +120,7 @@ function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
 
 async function seenOn(query: MasterQuery, name: string): Promise<Seen> {
   query.reset();
-  const answers = await query.ask((observer) => observer.look([name]));
+  const answers = await query.ask((server) => server.look([name]));
   return answers.map((answer) => (isFailed(answer) ? undefined : (answer[0]?.freeze ?? null)));
 }
 
@@ -139,10 +139,10 @@ async function carryOut(
     await query.ask((master) => master.thaw(name, value, ''));
     return;
   }
-  const isMissing = (observer: unknown) => missing.some((at) => query.observers[at] === observer);
-  await query.ask(async (observer) =>
-    isMissing(observer)
-      ? observer.freeze(name, value, remainingMs ?? 0)
+  const isMissing = (server: unknown) => missing.some((at) => query.servers[at] === server);
+  await query.ask(async (server) =>
+    isMissing(server)
+      ? server.freeze(name, value, remainingMs ?? 0)
       : ({ kind: 'frozen' } as const),
   );
   await query.pause(timeoutMs);

@@ -81,7 +81,7 @@ export async function frozenOn(
   query: MasterQuery,
   name: string,
 ): Promise<readonly (string | null | undefined)[]> {
-  const answers = await query.ask<readonly LockSnapshot[]>((observer) => observer.look([name]));
+  const answers = await query.ask<readonly LockSnapshot[]>((server) => server.look([name]));
   return answers.map((answer) => {
     if (isFailed(answer)) return undefined;
     return answer[0]?.freeze?.value ?? null;

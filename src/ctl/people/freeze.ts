@@ -127,7 +127,7 @@ export async function thaw(call: Call): Promise<number> {
     case 'thawed': {
       const { values, count } = thawed;
       const was = values.map(wordsOf).join(' and ');
-      const message = `was ${was}; removed on ${count} of ${query.observers.length} masters${rest}`;
+      const message = `was ${was}; removed on ${count} of ${query.servers.length} masters${rest}`;
       const token = values.map((value) => parseFreeze(value)?.token ?? null)[0] ?? null;
       return told(call, name, { outcome: 'thawed', message, code: ok, token, failed });
     }
@@ -185,7 +185,7 @@ function told({ args, print, tell }: Call, name: string, answer: Answer): number
 
 function failedIn(query: MasterQuery): readonly string[] {
   const failures = query.failures();
-  return query.observers.flatMap(({ name }, at) => (failures[at] ? [name] : []));
+  return query.servers.flatMap(({ name }, at) => (failures[at] ? [name] : []));
 }
 
 function noQuorum(query: MasterQuery): Omit<Answer, 'message' | 'failed'> {

@@ -11,7 +11,7 @@ import type { MasterAddress } from '../../redis/address.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
 import { differenceLine, type OwnList } from '../../redis/master-lists.ts';
 import { MastersWatch } from '../../redis/masters-watch.ts';
-import { RedisMaster } from '../../redis/redis-master.ts';
+import { Server } from '../../redis/server.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
 import type { CtlSettings } from '../settings.ts';
@@ -73,7 +73,7 @@ function openOn(
 ) {
   const registry = new ServerRegistry();
   const masters = addresses.map(
-    (address) => new RedisMaster(address, { ...settings, ownList }, registry, clock),
+    (address) => new Server(address, { ...settings, ownList }, registry, clock, 'lock'),
   );
   const timings = heldTimings(settings.ttlMs, settings.masterTimeoutMs);
   const redlock = new Redlock(masters, clock, timings, () => {});

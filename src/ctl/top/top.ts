@@ -35,7 +35,7 @@ export class Watch {
   constructor(query: MasterQuery, pattern = '*') {
     this.#query = query;
     this.#pattern = pattern;
-    this.#walks = query.observers.map(() => start);
+    this.#walks = query.servers.map(() => start);
   }
 
   get knownCount(): number {
@@ -58,7 +58,7 @@ export class Watch {
       if (isReleased) this.#locks.delete(lock.name);
       else this.#locks.set(lock.name, lock);
     }
-    return this.#query.observers.map(({ name }, at) => {
+    return this.#query.servers.map(({ name }, at) => {
       const answer = answers[at];
       if (answer === undefined || isFailed(answer))
         return { name, answer: { message: answer ? failureLine(answer) : 'no answer' } };
@@ -67,14 +67,14 @@ export class Watch {
   }
 
   #page(): Promise<({ tripMs: number } | Failed)[]> {
-    return this.#query.ask(async (observer) => {
-      const at = this.#query.observers.indexOf(observer);
+    return this.#query.ask(async (server) => {
+      const at = this.#query.servers.indexOf(server);
       const sentAt = performance.now();
       // Frozen locks have keys of another form. They are walked through in turn with the others.
       const { cursor, isOfFreezes } = this.#walks[at] ?? start;
       const page = isOfFreezes
-        ? await observer.freezePage(cursor, this.#pattern, pageSize)
-        : await observer.page(cursor, this.#pattern, pageSize);
+        ? await server.freezePage(cursor, this.#pattern, pageSize)
+        : await server.page(cursor, this.#pattern, pageSize);
       if (isFailed(page)) return page;
       const tripMs = performance.now() - sentAt;
       const isOver = page.cursor === '0';
@@ -117,7 +117,7 @@ export async function top({
   );
   let offset = 0;
   let masters: MasterLine[] | null = [];
-  const room = () => roomFor(query.observers.length, screen.columns, screen.rows);
+  const room = () => roomFor(query.servers.length, screen.columns, screen.rows);
   const draw = (lines: readonly MasterLine[]) => {
     const { locks, knownCount } = watch;
     offset = Math.max(0, Math.min(offset, locks.length - room()));

@@ -61,7 +61,7 @@ export const mostBytes = {
   /** The scripts of a lock answer with a few kilobytes. */
   lock: 1024 * 1024,
   /** A page of a thousand histories is smaller. */
-  observer: 64 * 1024 * 1024,
+  look: 64 * 1024 * 1024,
   /** Logins, ROLE, and where a primary is. */
   brief: 64 * 1024,
 } as const;

@@ -15,7 +15,7 @@ import { waitForLock } from '../../../src/lock/wait.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
-import { RedisMaster } from '../../../src/redis/redis-master.ts';
+import { Server } from '../../../src/redis/server.ts';
 import { createPlainClock } from '../../../src/system/clock.ts';
 import { npmFolder, versions } from './cache.ts';
 
@@ -52,7 +52,7 @@ export const ours: Peer = {
       protocol: 'redlock' as const,
     };
     const masters = urls.map(
-      (url) => new RedisMaster(parseAddress(url), settings, registry, clock),
+      (url) => new Server(parseAddress(url), settings, registry, clock, 'lock'),
     );
     await Promise.all(masters.map((master) => master.identify()));
     const timings = { masterTimeoutMs: 1_500, reserveMs: 0, driftFactor: usualDriftFactor };

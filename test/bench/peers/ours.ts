@@ -9,7 +9,7 @@ import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
-import { RedisMaster } from '../../../src/redis/redis-master.ts';
+import { Server } from '../../../src/redis/server.ts';
 import { createPlainClock } from '../../../src/system/clock.ts';
 import { type Cycle, callTimeoutMs, ttlMs } from './npm.ts';
 
@@ -23,7 +23,9 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
     ownList: null,
     protocol: 'redlock' as const,
   };
-  const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, registry, clock));
+  const masters = urls.map(
+    (url) => new Server(parseAddress(url), settings, registry, clock, 'lock'),
+  );
   const redlock = new Redlock(
     masters,
     clock,

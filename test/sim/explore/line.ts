@@ -174,7 +174,7 @@ function closed(): Error {
   return new Error('Connection is closed.');
 }
 
-/** Where a RedisMaster gets its connections from. */
+/** Where a Server gets its connections from. */
 export function originOf(name: string, connect: () => Line): Origin {
   return { name, db: 0, duplicate: () => connect().client() };
 }

@@ -7,7 +7,7 @@ import type { Redlock } from '../../../src/lock/redlock.ts';
 import { type Attempt, alone, type Claim, type Lease } from '../../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import type { ScriptName } from '../../../src/redis/calls/scripts.ts';
-import type { RedisMaster } from '../../../src/redis/redis-master.ts';
+import type { Server } from '../../../src/redis/server.ts';
 import { epochMs } from '../machine.ts';
 import type { System } from '../system.ts';
 import { asksForMark, Line, originOf } from './line.ts';
@@ -92,7 +92,7 @@ export class SmallClient {
     this.#wasBroken = this.lines.map(() => false);
     const masters = this.lines.map((_, index) => {
       const origin = originOf(`${name}m${index}`, () => this.#connect(index));
-      return new system.RedisMaster(origin, settings, registry, clock);
+      return new system.Server(origin, settings, registry, clock, 'lock');
     });
     this.#redlock = this.#observed(masters, clock);
   }
@@ -252,7 +252,7 @@ export class SmallClient {
     return { ...alone, ...own, isFenced: true, waiter: null };
   }
 
-  #observed(masters: readonly RedisMaster[], clock: Clock): Redlock {
+  #observed(masters: readonly Server[], clock: Clock): Redlock {
     const { system, onAttempt } = this.#around;
     const attempting = (value: string | null) => {
       this.attempting = value;

@@ -6,7 +6,7 @@ import { usualDriftFactor } from '../../../src/lock/quorum.ts';
 import type { Lease } from '../../../src/lock/types.ts';
 import { EnclosingLock } from '../../../src/redis/enclosing-lock.ts';
 import { failed } from '../../../src/redis/errors.ts';
-import type { LockObserver } from '../../../src/redis/observer.ts';
+import type { Server } from '../../../src/redis/server.ts';
 import type { LockSnapshot } from '../../../src/redis/snapshot.ts';
 import { HandClock, settled } from '../hand-clock.ts';
 
@@ -39,7 +39,7 @@ function enclosed(shown: readonly (LockSnapshot | typeof silent)[], clock = new 
   }));
   return new EnclosingLock(
     { names: ['x'], token: 'ours', fence: 7, ttlMs },
-    observers as unknown as LockObserver[],
+    observers as unknown as Server[],
     clock,
     { masterTimeoutMs: 100, reserveMs: 1_000, driftFactor: usualDriftFactor },
     () => {},

@@ -5,14 +5,10 @@ import { expect, test } from 'vitest';
 import type { Failed } from '../../../src/lock/types.ts';
 import type { Connection } from '../../../src/redis/connection/connection.ts';
 import { type Mark, parseIdentity, ServerRegistry } from '../../../src/redis/identity.ts';
-import {
-  markQuestionOf,
-  restartFailureOf,
-  usualRestartGraceMs,
-} from '../../../src/redis/restart.ts';
+import { areMarked, restartFailureOf, usualRestartGraceMs } from '../../../src/redis/restart.ts';
 
 const graceMs = 30_000;
-const settings = { prefix: 'p:', restartGraceMs: graceMs, protocol: 'redlock' } as const;
+const settings = { prefix: 'p:', restartGraceMs: graceMs };
 const now = 1_000_000;
 const clock = { now: () => now, sleep: async () => {} };
 
@@ -46,16 +42,14 @@ async function failureOf(told: Told): Promise<string | null> {
     registry.admit('bc'[at] as string, identity(86_400_000, markOf(ms), `run-${at}`));
   for (const [at, ms] of others.entries()) admit(at, ms);
   const connection = { identified: own, survivesRestart: async () => isDurable };
-  const asked = restartFailureOf(
-    {
-      connection: connection as unknown as Connection,
-      name: 'a',
-      registry,
-      clock: later.length > 0 ? { ...clock, sleep: () => new Promise<void>(() => {}) } : clock,
-      mayWrite: true,
-    },
-    settings,
-  );
+  const asked = restartFailureOf({
+    connection: connection as unknown as Connection,
+    name: 'a',
+    registry,
+    clock: later.length > 0 ? { ...clock, sleep: () => new Promise<void>(() => {}) } : clock,
+    mayWrite: true,
+    ...settings,
+  });
   for (const [at, ms] of later.entries()) admit(others.length + at, ms);
   const failure: Failed | null = asked === null ? null : await asked;
   return failure?.message.replace(/ and may .*: counts again within/, ':') ?? null;
@@ -121,9 +115,9 @@ test.each<[string, Told, string | null]>([
 });
 
 test('no mark without a grace, and none in the older protocol', () => {
-  expect(markQuestionOf(settings, true)).toEqual({ key: '{p:}:mark', isWriting: true });
-  expect(markQuestionOf({ ...settings, restartGraceMs: 0 }, true)).toBeNull();
-  expect(markQuestionOf({ ...settings, protocol: 'setnx' }, true)).toBeNull();
+  expect(areMarked(30_000, 'redlock')).toBe(true);
+  expect(areMarked(0, 'redlock')).toBe(false);
+  expect(areMarked(30_000, 'setnx')).toBe(false);
 });
 
 test.each([

@@ -1,0 +1,303 @@
+// One Redis server and every request to it: those of a lock (Master), what redlockctl reads, and
+// what operators do. Replies become votes and answers; one of an unexpected shape is a failure of
+// the server.
+
+import type { Master, Subscription } from '../lock/ports.ts';
+import {
+  type AcquireReply,
+  alone,
+  type Claim,
+  type ExtendReply,
+  type Failed,
+  type Granted,
+  type ReleaseReply,
+  type RepairReply,
+  type Sharing,
+} from '../lock/types.ts';
+import { parseValue } from '../lock/value.ts';
+import { callsOf } from './calls/protocol.ts';
+import {
+  type Removal,
+  type ScriptCall,
+  toAddLine,
+  toFreeze,
+  toReadHistories,
+  toThaw,
+  withoutWaiter,
+} from './calls/script-calls.ts';
+import { ConnectedServer } from './connected-server.ts';
+import type { Origin } from './connection/client.ts';
+import type { Connection } from './connection/connection.ts';
+import { Subscriber } from './connection/subscriber.ts';
+import { isFailed } from './errors.ts';
+import {
+  channelsOf,
+  freezeResourceOf,
+  freezesOf,
+  historyNamesOf,
+  patternOf,
+  resourceOf,
+} from './keys.ts';
+import {
+  acquisitionOf,
+  as,
+  extensionOf,
+  integer,
+  mostToldBytes,
+  oneOf,
+  readReply,
+  removalOf,
+  repairOf,
+  repeatedRemovalOf,
+  type Shape,
+  text,
+  tuple,
+} from './replies.ts';
+import {
+  changedPage,
+  historiesOfAtMost,
+  type LockSnapshot,
+  type Page,
+  type SeenHistories,
+  scannedPage,
+  snapshotShape,
+} from './snapshot.ts';
+
+/** `taken`: another freeze is there, of which `standing` is the beginning. */
+export type FreezeReply =
+  | { readonly kind: 'frozen' }
+  | { readonly kind: 'taken'; readonly standing: string };
+
+export class Server<From extends Origin = Origin> extends ConnectedServer<From> implements Master {
+  readonly #calls = callsOf(this.settings.protocol);
+  readonly #subscriber = new Subscriber(this.origin, this.clock);
+  /** The ids under which we may be in the queue, with the last claim of each. */
+  readonly #queued = new Map<string, Claim>();
+
+  acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
+    const { value, isFenced } = claim;
+    const { asked } = this.unreleased.request(claim);
+    if (claim.waiter) {
+      this.#queued.set(claim.waiter.id, claim);
+      this.#subscriber.resubscribe();
+    }
+    const { prefix, historyBytes } = this.settings;
+    const call = this.#calls.toAcquire(claim, prefix, historyBytes);
+    const read = (reply: unknown, connection: Connection) => {
+      const vote = acquisitionOf(reply, isFenced ? Date.now() : null);
+      if (vote.kind === 'granted') return this.#unlessRestarted(connection, vote);
+      const known = this.unreleased.of(value);
+      if (vote.kind === 'refused' && known?.asked === asked && !known.removal)
+        this.unreleased.forget(value);
+      return vote;
+    };
+    return this.ask<AcquireReply>((connection) => connection.run(call), read, withdrawn, claim);
+  }
+
+  extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
+    this.#subscriber.resubscribe();
+    const held = this.unreleased.of(claim.value);
+    if (held) held.endsAt = this.clock.now() + claim.ttlMs;
+    const call = this.#calls.toExtend(claim, fence, this.settings.prefix);
+    return this.ask((connection) => connection.run(call), extensionOf, withdrawn);
+  }
+
+  repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply> {
+    this.unreleased.request(claim);
+    const call = this.#calls.toRepair(claim, fence, this.settings.prefix);
+    return this.ask((connection) => connection.run(call), repairOf, withdrawn, claim);
+  }
+
+  release(claim: Claim, keepMs: number, line: string | null): Promise<ReleaseReply> {
+    return this.#release({ claim, keepMs, line, keepsPosition: false });
+  }
+
+  rollback(claim: Claim): Promise<ReleaseReply> {
+    return this.#release({ claim, keepMs: 0, line: null, keepsPosition: true });
+  }
+
+  /** Releases a value that no key has, because this master may have been repaired by now. */
+  dequeue({ start: _, ...claim }: Claim): Promise<ReleaseReply> {
+    const keyless = { ...claim, value: `not ${claim.value}` };
+    return this.#release({ claim: keyless, keepMs: 0, line: null, keepsPosition: false });
+  }
+
+  subscribe(
+    resources: readonly string[],
+    id: string,
+    onMessage: (message: string) => void,
+  ): Promise<Subscription | Failed> {
+    const channels = resources.map((resource) => channelsOf(this.settings.prefix, resource) + id);
+    return this.#subscriber.subscribe(channels, onMessage);
+  }
+
+  /** A snapshot of each of these, in their order. */
+  look(resources: readonly string[]): Promise<readonly LockSnapshot[] | Failed> {
+    const snapshots = as(tuple(...resources.map(() => snapshotShape)), (all) => all);
+    return this.#read(this.#calls.toLook(resources, this.settings.prefix), snapshots);
+  }
+
+  /**
+   * Some of the names that match a glob, as SCAN returns them: perhaps none, perhaps some twice.
+   * Begin with cursor '0'.
+   */
+  page(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
+    const { prefix } = this.settings;
+    const page = scannedPage((key) => resourceOf(prefix, key));
+    const range = ['MATCH', patternOf(prefix, pattern), 'COUNT', count];
+    return this.#read(['SCAN', cursor, ...range], page);
+  }
+
+  /** As `page`, for the resources that are frozen. */
+  freezePage(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
+    const { prefix } = this.settings;
+    const page = scannedPage((key) => freezeResourceOf(prefix, key));
+    const range = ['MATCH', freezesOf(prefix, pattern), 'COUNT', count];
+    return this.#read(['SCAN', cursor, ...range], page);
+  }
+
+  /**
+   * As `page`, for the resources whose history has changed since `sinceMs`, in ms since 1970 on the
+   * master's clock: those that changed last come first.
+   */
+  historyPage(cursor: string, count: number, sinceMs: number): Promise<Page | Failed> {
+    const { prefix } = this.settings;
+    const read = Number(cursor);
+    const page = changedPage(read, count, sinceMs, (key) => resourceOf(prefix, key));
+    const range = [-count - read, -1 - read, 'WITHSCORES'];
+    return this.#read(['ZRANGE', historyNamesOf(prefix), ...range], page);
+  }
+
+  /** The history of each of these, with at most this many of its newest lines. */
+  history(resources: readonly string[], maxLines: number): Promise<SeenHistories | Failed> {
+    const call = toReadHistories(resources, maxLines, this.settings.prefix);
+    return this.#read(call, historiesOfAtMost(resources.length));
+  }
+
+  /** Bars new holders for `forMs` (0: until thawed), unless another freeze is there. */
+  freeze(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed> {
+    const read = as(
+      tuple(oneOf(0, 1), text(mostToldBytes)),
+      ([code, standing]): FreezeReply =>
+        code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
+    );
+    return this.#read(toFreeze(resource, value, forMs, this.settings.prefix), read);
+  }
+
+  /** Removes exactly this freeze; `line` is for the history, '' for none. */
+  thaw(resource: string, value: string, line: string): Promise<ReleaseReply> {
+    const { prefix, historyBytes } = this.settings;
+    return this.ask(exactly(toThaw(resource, value, line, prefix, historyBytes)), removalOf);
+  }
+
+  /** Publishes to the subscriber with this id; '' wakes it. Resolves with how many received it. */
+  publish(resource: string, id: string, message: string): Promise<number | Failed> {
+    const channel = channelsOf(this.settings.prefix, resource) + id;
+    return this.#read(['PUBLISH', channel, message], integer(0));
+  }
+
+  /** Adds a line to the history. Resolves with whether the master has kept it. */
+  addLine(resource: string, line: string): Promise<boolean | Failed> {
+    const { prefix, historyBytes } = this.settings;
+    const isKept = as(oneOf(0, 1), (code) => code === 1);
+    return this.#read(toAddLine(resource, line, prefix, historyBytes), isKept);
+  }
+
+  /**
+   * Removes a holder that has exactly this value, and wakes the first waiter, as its release would.
+   */
+  remove(resource: string, value: string, sharing: Sharing): Promise<ReleaseReply> {
+    const { token } = parseValue(value);
+    const own = { resources: [resource], token, value, ttlMs: 0, isFenced: false, waiter: null };
+    const claim = { ...alone, ...own, sharing };
+    const removal = { claim, keepMs: 0, line: null, keepsPosition: false };
+    const { prefix, historyBytes } = this.settings;
+    return this.ask(exactly(this.#calls.toRelease(removal, prefix, historyBytes)), removalOf);
+  }
+
+  /** Puts another value in its place, which keeps others out for the time that was left. */
+  exchange(resource: string, value: string, by: string): Promise<ReleaseReply> {
+    const call = this.#calls.toExchange(resource, value, by, this.settings.prefix);
+    return this.ask(exactly(call), removalOf);
+  }
+
+  override async close(): Promise<void> {
+    this.#subscriber.close();
+    await super.close();
+  }
+
+  async #release(removal: Removal): Promise<ReleaseReply> {
+    const { claim, line, keepsPosition } = removal;
+    const id = claim.waiter?.id ?? '';
+    const queued = this.#queued.get(id);
+    const isNeeded = this.unreleased.of(claim.value) || (queued && !keepsPosition);
+    if (!isNeeded && line === null) return { kind: 'missing' };
+    this.giveUpIfSilent();
+    const mayHold = this.unreleased.of(claim.value) ?? this.unreleased.request(claim);
+    for (const retired of [...mayHold.owing].filter((one) => one !== this.connection)) {
+      void this.#sendRelease(retired, withoutWaiter(removal));
+      this.unreleased.settle(retired, mayHold);
+    }
+    let wasSent = false;
+    const sending = (one: Removal) => (connection: Connection) => {
+      wasSent = true;
+      mayHold.owing.delete(connection);
+      mayHold.removal = removal;
+      return this.#sendRelease(connection, one);
+    };
+    let reply = await this.ask(sending(removal), removalOf);
+    if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
+      // The connection had broken before, unnoticed: routers forget idle ones. Once more on a new
+      // one; a waiter may have left the queue by then, and must not come back.
+      mayHold.removal = null;
+      const again = keepsPosition ? withoutWaiter(removal) : removal;
+      reply = await this.ask(sending(again), repeatedRemovalOf);
+    }
+    if (isFailed(reply) && (mayHold.wasSent || wasSent)) mayHold.removal = removal;
+    else this.unreleased.forget(claim.value);
+    // A later claim under the same id has entered the queue again, and will have to leave it.
+    if (!isFailed(reply) && !keepsPosition && this.#queued.get(id) === queued)
+      this.#queued.delete(id);
+    return reply;
+  }
+
+  async #sendRelease(connection: Connection, removal: Removal): Promise<unknown> {
+    const { prefix, historyBytes } = this.settings;
+    const run = (one: Removal) => connection.run(this.#calls.toRelease(one, prefix, historyBytes));
+    const reply = await run(removal);
+    // A user without a right to the history can still release.
+    const { start, ...claim } = removal.claim;
+    const hasLine = removal.line !== null || start !== undefined;
+    const isDenied = isFailed(reply) && reply.cause === 'denied' && hasLine;
+    return isDenied ? run({ ...removal, claim, line: null }) : reply;
+  }
+
+  /**
+   * Repeats the unconfirmed releases of a broken connection on the next one, before anything else.
+   */
+  protected override onConnected(connection: Connection): void {
+    for (const [value, removal] of this.unreleased.removals()) {
+      const reply = this.#sendRelease(connection, withoutWaiter(removal));
+      reply.then((code) => isFailed(removalOf(code)) || this.unreleased.forget(value));
+    }
+  }
+
+  #unlessRestarted(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
+    const failing = this.restartFailureOn(connection);
+    return failing === null ? vote : failing.then((failure) => failure ?? vote);
+  }
+
+  #read<Answer>(request: Exact, shape: Shape<Answer>): Promise<Answer | Failed> {
+    return this.ask(exactly(request), (reply) => readReply(shape, reply));
+  }
+}
+
+/** A script, or one command with its arguments. */
+type Exact = ScriptCall | readonly [command: string, ...args: (string | number)[]];
+
+/** Sent and answered exact to the byte, also where values and names are no UTF-8. */
+function exactly(request: Exact): (connection: Connection) => Promise<unknown> {
+  if (!('script' in request)) return (connection) => connection.exactly(...request);
+  const { script, keys, args } = request;
+  return (connection) => connection.exactly('EVAL', script, keys.length, ...keys, ...args);
+}

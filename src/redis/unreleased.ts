@@ -1,0 +1,86 @@
+// What one server may hold for us, by value, from the request that may set it until its release is
+// confirmed. Only these values need a release, and a release has to follow the request on its own
+// connection.
+
+import type { Clock } from '../lock/ports.ts';
+import type { Claim } from '../lock/types.ts';
+import type { Removal } from './calls/script-calls.ts';
+import type { Connection } from './connection/connection.ts';
+
+/** How long a connection may owe an answer until it is given up; doubled until one comes. */
+export const silenceLimitMs = { min: 1_000, max: 32_000 };
+
+/** What the server may hold of one value. */
+export interface MayHold {
+  /** The last request that may set it: a late refusal says nothing of a repair since. */
+  asked: symbol;
+  /** The connections that owe the answer to such a request: its release must follow on each. */
+  readonly owing: Set<Connection>;
+  /** Whether such a request has been sent. */
+  wasSent: boolean;
+  /** When a key that the last one has set is over, if the server runs. */
+  endsAt: number;
+  /** The release that has not been confirmed; null: none was sent. */
+  removal: Removal | null;
+}
+
+export class Unreleased {
+  readonly #byValue = new Map<string, MayHold>();
+  readonly #clock: Clock;
+  readonly #isInUse: (connection: Connection) => boolean;
+
+  /** `isInUse`: whether other requests are sent on this connection. */
+  constructor(clock: Clock, isInUse: (connection: Connection) => boolean) {
+    this.#clock = clock;
+    this.#isInUse = isInUse;
+  }
+
+  of(value: string): MayHold | undefined {
+    return this.#byValue.get(value);
+  }
+
+  /** Registers a request that may set the value. */
+  request({ value, ttlMs }: Claim): MayHold {
+    this.#forgetOver();
+    const request = { asked: Symbol('request'), endsAt: this.#clock.now() + ttlMs };
+    const empty = { owing: new Set<Connection>(), wasSent: false, removal: null };
+    const mayHold = Object.assign(this.of(value) ?? empty, request);
+    this.#byValue.set(value, mayHold);
+    return mayHold;
+  }
+
+  /** The releases that have not been confirmed, by value. */
+  removals(): (readonly [string, Removal])[] {
+    return [...this.#byValue].flatMap(([value, { removal }]) =>
+      removal === null ? [] : [[value, removal] as const],
+    );
+  }
+
+  owing(): Connection[] {
+    return [...this.#byValue.values()].flatMap((mayHold) => [...mayHold.owing]);
+  }
+
+  /** The value is settled on this connection, which is closed if it was kept for that alone. */
+  settle(connection: Connection, mayHold?: MayHold): void {
+    mayHold?.owing.delete(connection);
+    if (!this.#isInUse(connection) && !this.owing().includes(connection)) connection.close();
+  }
+
+  /** Nothing of this value is held. */
+  forget(value: string): void {
+    this.#byValue.delete(value);
+  }
+
+  /**
+   * A server that is stopped for a day would owe a release for each attempt of it. What it has read
+   * by then is followed by its own release; a key that still remains expires.
+   */
+  #forgetOver(): void {
+    const now = this.#clock.now();
+    for (const [value, mayHold] of this.#byValue) {
+      if (mayHold.removal === null || now < mayHold.endsAt + silenceLimitMs.max) continue;
+      this.forget(value);
+      for (const connection of mayHold.owing) this.settle(connection, mayHold);
+    }
+  }
+}
