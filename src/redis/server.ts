@@ -15,16 +15,7 @@ import {
   type Sharing,
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
-import { callsOf } from './calls/protocol.ts';
-import {
-  type Removal,
-  type ScriptCall,
-  toAddLine,
-  toFreeze,
-  toReadHistories,
-  toThaw,
-  withoutWaiter,
-} from './calls/script-calls.ts';
+import { Calls, type Removal, type ScriptCall, withoutWaiter } from './calls/script-calls.ts';
 import { ConnectedServer } from './connected-server.ts';
 import type { Origin } from './connection/client.ts';
 import type { Connection } from './connection/connection.ts';
@@ -69,7 +60,7 @@ export type FreezeReply =
   | { readonly kind: 'taken'; readonly standing: string };
 
 export class Server<From extends Origin = Origin> extends ConnectedServer<From> implements Master {
-  readonly #calls = callsOf(this.settings.protocol);
+  readonly #calls = new Calls(this.settings);
   readonly #subscriber = new Subscriber(this.origin, this.clock);
   /** The ids under which we may be in the queue, with the last claim of each. */
   readonly #queued = new Map<string, Claim>();
@@ -81,8 +72,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
       this.#queued.set(claim.waiter.id, claim);
       this.#subscriber.resubscribe();
     }
-    const { prefix, historyBytes } = this.settings;
-    const call = this.#calls.toAcquire(claim, prefix, historyBytes);
+    const call = this.#calls.toAcquire(claim);
     const read = (reply: unknown, connection: Connection) => {
       const vote = acquisitionOf(reply, isFenced ? Date.now() : null);
       if (vote.kind === 'granted') return this.#unlessRestarted(connection, vote);
@@ -98,13 +88,13 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     this.#subscriber.resubscribe();
     const held = this.unreleased.of(claim.value);
     if (held) held.endsAt = this.clock.now() + claim.ttlMs;
-    const call = this.#calls.toExtend(claim, fence, this.settings.prefix);
+    const call = this.#calls.toExtend(claim, fence);
     return this.ask((connection) => connection.run(call), extensionOf, withdrawn);
   }
 
   repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply> {
     this.unreleased.request(claim);
-    const call = this.#calls.toRepair(claim, fence, this.settings.prefix);
+    const call = this.#calls.toRepair(claim, fence);
     return this.ask((connection) => connection.run(call), repairOf, withdrawn, claim);
   }
 
@@ -134,7 +124,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   /** A snapshot of each of these, in their order. */
   look(resources: readonly string[]): Promise<readonly LockSnapshot[] | Failed> {
     const snapshots = as(tuple(...resources.map(() => snapshotShape)), (all) => all);
-    return this.#read(this.#calls.toLook(resources, this.settings.prefix), snapshots);
+    return this.#read(this.#calls.toLook(resources), snapshots);
   }
 
   /**
@@ -170,7 +160,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
 
   /** The history of each of these, with at most this many of its newest lines. */
   history(resources: readonly string[], maxLines: number): Promise<SeenHistories | Failed> {
-    const call = toReadHistories(resources, maxLines, this.settings.prefix);
+    const call = this.#calls.toReadHistories(resources, maxLines);
     return this.#read(call, historiesOfAtMost(resources.length));
   }
 
@@ -181,13 +171,12 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
       ([code, standing]): FreezeReply =>
         code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
     );
-    return this.#read(toFreeze(resource, value, forMs, this.settings.prefix), read);
+    return this.#read(this.#calls.toFreeze(resource, value, forMs), read);
   }
 
   /** Removes exactly this freeze; `line` is for the history, '' for none. */
   thaw(resource: string, value: string, line: string): Promise<ReleaseReply> {
-    const { prefix, historyBytes } = this.settings;
-    return this.ask(exactly(toThaw(resource, value, line, prefix, historyBytes)), removalOf);
+    return this.ask(exactly(this.#calls.toThaw(resource, value, line)), removalOf);
   }
 
   /** Publishes to the subscriber with this id; '' wakes it. Resolves with how many received it. */
@@ -198,9 +187,8 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
 
   /** Adds a line to the history. Resolves with whether the master has kept it. */
   addLine(resource: string, line: string): Promise<boolean | Failed> {
-    const { prefix, historyBytes } = this.settings;
     const isKept = as(oneOf(0, 1), (code) => code === 1);
-    return this.#read(toAddLine(resource, line, prefix, historyBytes), isKept);
+    return this.#read(this.#calls.toAddLine(resource, line), isKept);
   }
 
   /**
@@ -211,13 +199,12 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     const own = { resources: [resource], token, value, ttlMs: 0, isFenced: false, waiter: null };
     const claim = { ...alone, ...own, sharing };
     const removal = { claim, keepMs: 0, line: null, keepsPosition: false };
-    const { prefix, historyBytes } = this.settings;
-    return this.ask(exactly(this.#calls.toRelease(removal, prefix, historyBytes)), removalOf);
+    return this.ask(exactly(this.#calls.toRelease(removal)), removalOf);
   }
 
   /** Puts another value in its place, which keeps others out for the time that was left. */
   exchange(resource: string, value: string, by: string): Promise<ReleaseReply> {
-    const call = this.#calls.toExchange(resource, value, by, this.settings.prefix);
+    const call = this.#calls.toExchange(resource, value, by);
     return this.ask(exactly(call), removalOf);
   }
 
@@ -262,8 +249,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   }
 
   async #sendRelease(connection: Connection, removal: Removal): Promise<unknown> {
-    const { prefix, historyBytes } = this.settings;
-    const run = (one: Removal) => connection.run(this.#calls.toRelease(one, prefix, historyBytes));
+    const run = (one: Removal) => connection.run(this.#calls.toRelease(one));
     const reply = await run(removal);
     // A user without a right to the history can still release.
     const { start, ...claim } = removal.claim;

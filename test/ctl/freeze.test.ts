@@ -238,11 +238,12 @@ describe('thaw', () => {
   });
 
   test('the script removes exactly the freeze that was read', async () => {
-    const { toFreeze, toThaw } = await import('../../src/redis/calls/script-calls.ts');
+    const { Calls } = await import('../../src/redis/calls/script-calls.ts');
+    const calls = new Calls({ prefix: '', historyBytes: 0, protocol: 'redlock' });
     const [master] = all();
-    const run = ({ script, keys, args }: ReturnType<typeof toThaw>) =>
+    const run = ({ script, keys, args }: ReturnType<typeof calls.toThaw>) =>
       master.command('eval', script, keys.length, ...keys, ...args);
-    const thaw = (value: string) => run(toThaw('k', value, '', '', 0));
+    const thaw = (value: string) => run(calls.toThaw('k', value, ''));
     expect(await thaw('a')).toBe(-1);
     await master.command('set', '{k}:freeze', 'b');
     expect(await thaw('a')).toBe(0);
@@ -251,7 +252,7 @@ describe('thaw', () => {
     expect(await master.get('{k}:freeze')).toBe(null);
     await master.command('hset', '{k}:freeze', 'field', 'x');
     expect(await thaw('a')).toBe(0);
-    const freezing = (value: string, ms: number) => run(toFreeze('k', value, ms, ''));
+    const freezing = (value: string, ms: number) => run(calls.toFreeze('k', value, ms));
     expect(await freezing('a', 0)).toEqual([0, '(a hash)']);
     await master.command('del', '{k}:freeze');
     expect(await freezing('a', 0)).toEqual([1, '']);

@@ -5,8 +5,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { renderRun } from '../../src/lock/history.ts';
 import type { Claim } from '../../src/lock/types.ts';
-import { callsOf } from '../../src/redis/calls/protocol.ts';
-import type { ScriptCall } from '../../src/redis/calls/script-calls.ts';
+import { Calls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { historyKeysOf, historyNamesOf } from '../../src/redis/keys.ts';
 import { claimOf } from '../contract/world.ts';
 import { startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -51,12 +50,14 @@ async function send(calls: readonly ScriptCall[]): Promise<void> {
   }
 }
 
+const callsFor = (historyBytes: number) => new Calls({ prefix, historyBytes, protocol: 'redlock' });
 const ranAs = (resources: string[], historyBytes = 64 * mb) =>
-  callsOf('redlock').toRelease(
-    { claim: claimOf('v', { resources }), keepMs: 0, line, keepsPosition: false },
-    prefix,
-    historyBytes,
-  );
+  callsFor(historyBytes).toRelease({
+    claim: claimOf('v', { resources }),
+    keepMs: 0,
+    line,
+    keepsPosition: false,
+  });
 const names = (count: number) => Array.from({ length: count }, (_, at) => `order-${at}-abcdefgh`);
 const used = async () =>
   Number(/^used_memory:(\d+)/m.exec(String(await master.command('info', 'memory')))?.[1]);
@@ -103,16 +104,12 @@ test('one name alone has its oldest lines removed', async () => {
 });
 
 test('a refusal every minute for a month, of lasting hosts and of new ones', async () => {
-  await send([
-    callsOf('redlock').toAcquire(claimOf('holder', { ttlMs: 600_000 }), prefix, 64 * mb),
-  ]);
+  await send([callsFor(64 * mb).toAcquire(claimOf('holder', { ttlMs: 600_000 }))]);
   const refusal = (at: number): Claim => {
     const host = at % 2 === 0 ? 'web1' : `pod-${at}`;
     return claimOf('v', { skip: { line, host, run: `run${at}`, isRepeated: false } });
   };
-  const calls = Array.from({ length: 43_200 }, (_, at) =>
-    callsOf('redlock').toAcquire(refusal(at), prefix, 64 * mb),
-  );
+  const calls = Array.from({ length: 43_200 }, (_, at) => callsFor(64 * mb).toAcquire(refusal(at)));
   await send(calls);
   const [runs, facts] = historyKeysOf(prefix, 'r');
   expect(await master.command('exists', runs)).toBe(0);

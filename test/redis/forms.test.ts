@@ -8,8 +8,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/lock/types.ts';
-import { callsOf } from '../../src/redis/calls/protocol.ts';
-import { type ScriptCall, usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { Calls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
@@ -26,7 +25,7 @@ afterAll(async () => {
   nothingLeft();
 });
 
-const calls = callsOf('redlock');
+const calls = new Calls({ prefix: '', historyBytes: 0, protocol: 'redlock' });
 const count = { before: 41, given: 50 };
 const claimOf = (changes: Partial<Claim>) =>
   newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], ...changes });
@@ -36,7 +35,7 @@ const run = ({ script, keys, args }: ScriptCall) =>
 /** What each script is asked, and its answer in one word or more; the counter that it leaves. */
 const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: number]>> = {
   async acquire(claim) {
-    const reply = (await run(calls.toAcquire(claim, '', usualHistoryBytes))) as unknown[];
+    const reply = (await run(calls.toAcquire(claim))) as unknown[];
     if (reply[0] === 1) return ['granted', count.before + 1];
     const refusal = acquisitionOf(reply, null);
     if (refusal.kind !== 'refused') return [refusal.kind, Number.NaN];
@@ -47,17 +46,17 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
     ];
   },
   async extend(claim) {
-    const { kind } = extensionOf(await run(calls.toExtend(claim, count.given, '')));
+    const { kind } = extensionOf(await run(calls.toExtend(claim, count.given)));
     return [kind, kind === 'extended' ? count.given : count.before];
   },
   async repair(claim) {
-    const { kind } = repairOf(await run(calls.toRepair(claim, count.given, '')));
+    const { kind } = repairOf(await run(calls.toRepair(claim, count.given)));
     return [kind, kind === 'repaired' ? count.given : count.before];
   },
   release: (claim) => release(claim, 0),
   keep: (claim) => release(claim, 9_000),
   async look({ resources }) {
-    const sights = (await run(calls.toLook(resources, ''))) as unknown[][];
+    const sights = (await run(calls.toLook(resources))) as unknown[][];
     const told = sights.map(([, type, , value, , leftMs, , , , , , members]) =>
       stateIn([type, value, leftMs], members as string[]),
     );
@@ -67,7 +66,7 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
 
 async function release(claim: Claim, keepMs: number): Promise<[answer: string, count: number]> {
   const removal = { claim, keepMs, line: null, keepsPosition: false };
-  return [removalOf(await run(calls.toRelease(removal, '', usualHistoryBytes))).kind, count.before];
+  return [removalOf(await run(calls.toRelease(removal))).kind, count.before];
 }
 
 /** Where a key has holders beside it, both end at the same time. '': they do. */

@@ -10,9 +10,7 @@
 // `refused: them 6`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { callsOf } from '../../src/redis/calls/protocol.ts';
-import type { ScriptCall } from '../../src/redis/calls/script-calls.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { Calls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
@@ -28,7 +26,7 @@ afterAll(async () => {
   nothingLeft();
 });
 
-const calls = callsOf('setnx-ms');
+const calls = new Calls({ prefix: '', historyBytes: 0, protocol: 'setnx-ms' });
 const ownerKey = '{k}:owner';
 const run = ({ script, keys, args }: ScriptCall) =>
   master.command('eval', script, keys.length, ...keys, ...args);
@@ -42,17 +40,17 @@ const claim = newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], isFenced:
  */
 const asks: Record<string, (holder: string) => Promise<string>> = {
   async acquire() {
-    const reply = (await run(calls.toAcquire(claim, '', usualHistoryBytes))) as unknown[];
+    const reply = (await run(calls.toAcquire(claim))) as unknown[];
     const refusal = reply[0] === 1 ? null : acquisitionOf(reply, null);
     if (refusal?.kind !== 'refused') return 'granted';
     return `refused: ${await whose(refusal.holder)} ${seconds(refusal.remainingMs)}`;
   },
-  extend: async () => extensionOf(await run(calls.toExtend(claim, null, ''))).kind,
-  repair: async () => repairOf(await run(calls.toRepair(claim, null, ''))).kind,
+  extend: async () => extensionOf(await run(calls.toExtend(claim, null))).kind,
+  repair: async () => repairOf(await run(calls.toRepair(claim, null))).kind,
   release: () => release('us', 0),
   keep: () => release('us', 9_000),
   async look() {
-    const [[, type, , value, , leftMs] = []] = (await run(calls.toLook(['k'], ''))) as [
+    const [[, type, , value, , leftMs] = []] = (await run(calls.toLook(['k']))) as [
       ...[string, string],
       ...[string, string | null],
       ...[string, number],
@@ -61,14 +59,14 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
   },
   break: (holder) => release(holder, 0),
   async replace(holder) {
-    const { kind } = removalOf(await run(calls.toExchange('k', holder, 'new', '')));
+    const { kind } = removalOf(await run(calls.toExchange('k', holder, 'new')));
     return kind === 'released' ? 'replaced' : kind;
   },
 };
 
 async function release(value: string, keepMs: number): Promise<string> {
   const removal = { claim: { ...claim, value }, keepMs, line: null, keepsPosition: false };
-  return removalOf(await run(calls.toRelease(removal, '', usualHistoryBytes))).kind;
+  return removalOf(await run(calls.toRelease(removal))).kind;
 }
 
 /** A time that stands there without an owner key is theirs. */

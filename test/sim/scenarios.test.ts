@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { alone, type Lease } from '../../src/lock/types.ts';
-import { callsOf } from '../../src/redis/calls/protocol.ts';
+import { Calls } from '../../src/redis/calls/script-calls.ts';
 import { timingsOf } from './options.ts';
 import type { Program } from './program.ts';
 import { type Actor, key, prefix, resource, Stage } from './stage.ts';
@@ -520,12 +520,13 @@ describe('found by the simulator: what a waiter asks and leaves', () => {
 
   it('slots held by a bare quorum each: the first waiter asks less and less often', async () => {
     const stage = new Stage();
+    const calls = new Calls({ prefix, historyBytes: 0, protocol: 'redlock' });
     const put = (index: number, slot: number) => {
       const sharing = { kind: 'slots', slotCount: 2, slot } as const;
       const value = `holder ${slot}`;
       const wish = { resources: [resource], ttlMs: 60_000, isFenced: false, waiter: null };
       const claim = { ...alone, ...wish, token: 'holder', value, sharing };
-      const { script, keys, args } = callsOf('redlock').toRepair(claim, null, prefix);
+      const { script, keys, args } = calls.toRepair(claim, null);
       stage.server(index).redis.run(script, 'repair', keys, args);
     };
     for (const [index, slot] of [

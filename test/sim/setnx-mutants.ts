@@ -59,8 +59,8 @@ export const setnxMutants: readonly Mutant[] = [
     'milliseconds are written as if they were seconds',
     within(40, 'older-protocol', 'foreign'),
     'redis/calls/protocol.ts',
-    "'setnx-ms': new Calls(1),",
-    "'setnx-ms': new Calls(1_000),",
+    "'setnx-ms': 1,",
+    "'setnx-ms': 1_000,",
   ),
   inSource(
     'time-kept-after-the-release',

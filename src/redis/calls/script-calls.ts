@@ -13,6 +13,7 @@ import {
   keysOf,
   ownerKeyOf,
 } from '../keys.ts';
+import { type Protocol, unitMsOf } from './protocol.ts';
 import { type LockVerb, type Script, type ScriptName, scriptOf } from './scripts.ts';
 
 export interface ScriptCall {
@@ -56,21 +57,25 @@ export function withoutWaiter(removal: Removal): Removal {
 }
 
 /**
- * The script calls of a protocol. The older one is an exclusive lock of one name on one master. It
- * has nothing to repair: the one master is the quorum, and a lock that it has lost is lost.
+ * The calls of the scripts under one prefix. The older protocol is an exclusive lock of one name on
+ * one master. It has nothing to repair: the one master is the quorum, and a lock that it has lost
+ * is lost.
  */
 export class Calls {
+  readonly #prefix: string;
   readonly #unitMs: number | null;
+  readonly #historyArgs: Args;
 
-  /** `unitMs`: of the time in the key of the older protocol; null: it is not the older one. */
-  constructor(unitMs: number | null) {
-    this.#unitMs = unitMs;
+  /** `historyBytes`: what the histories of all locks take on each master at most. */
+  constructor(settings: { prefix: string; historyBytes: number; protocol: Protocol }) {
+    this.#prefix = settings.prefix;
+    this.#unitMs = unitMsOf[settings.protocol];
+    this.#historyArgs = { index: historyIndexOf(this.#prefix), maxBytes: settings.historyBytes };
   }
 
-  toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCall {
+  toAcquire(claim: Claim): ScriptCall {
     const { skip, start, isFenced, ttlMs } = claim;
     const args = {
-      ...historyArgs(prefix, historyBytes),
       keep: isFenced ? counterKeptMs + ttlMs : 0,
       token: start?.token ?? '',
       start: start?.line ?? '',
@@ -79,24 +84,23 @@ export class Calls {
       run: skip?.run ?? '',
       repeated: skip?.isRepeated ? 1 : 0,
     };
-    return this.#call('acquire', claim, prefix, args, (skip ?? start) !== undefined);
+    return this.#call('acquire', claim, args, (skip ?? start) !== undefined);
   }
 
-  toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+  toExtend(claim: Claim, fence: number | null): ScriptCall {
     const arrival = claim.preemptible === 'replace' ? (claim.waiter?.arrivalUs ?? 0) : '';
-    return this.#call('extend', claim, prefix, { ...fenceArgs(claim, fence), arrival });
+    return this.#call('extend', claim, { ...fenceArgs(claim, fence), arrival });
   }
 
-  toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+  toRepair(claim: Claim, fence: number | null): ScriptCall {
     const verb = this.#unitMs === null ? 'repair' : 'extend';
-    return this.#call(verb, claim, prefix, fenceArgs(claim, fence));
+    return this.#call(verb, claim, fenceArgs(claim, fence));
   }
 
   /** A waiter that stays in the queue names its arrival, one that leaves does not. */
-  toRelease(removal: Removal, prefix: string, historyBytes: number): ScriptCall {
+  toRelease(removal: Removal): ScriptCall {
     const { claim, keepMs, keepsPosition, line } = removal;
     const args = {
-      ...historyArgs(prefix, historyBytes),
       keepMs,
       ...(keepsPosition ? {} : { arrival: '' }),
       line: line ?? '',
@@ -105,29 +109,52 @@ export class Calls {
       undone: line === null ? (claim.start?.token ?? '') : '',
     };
     const hasHistory = line !== null || claim.start !== undefined;
-    const call = this.#call('release', claim, prefix, args, hasHistory);
+    const call = this.#call('release', claim, args, hasHistory);
     return hasHistory
-      ? { ...call, keys: [...call.keys, ...historyKeys(claim.resources, prefix)] }
+      ? { ...call, keys: [...call.keys, ...this.#historyKeys(claim.resources)] }
       : call;
   }
 
   /** Reads this many locks in one step. */
-  toLook(resources: readonly string[], prefix: string): ScriptCall {
-    const runs = resources.map((resource) => historyKeysOf(prefix, resource)[0]);
-    const keys = [...this.#keys(resources, prefix), ...runs];
+  toLook(resources: readonly string[]): ScriptCall {
+    const runs = resources.map((resource) => historyKeysOf(this.#prefix, resource)[0]);
+    const keys = [...this.#keys(resources), ...runs];
     return callOf(scriptOf(this.#name('look')), keys, { count: resources.length });
   }
 
   /** Puts another value in the place of this one, for the time that was left. */
-  toExchange(resource: string, value: string, by: string, prefix: string): ScriptCall {
-    const keys = this.#keys([resource], prefix).slice(0, this.#unitMs === null ? 1 : 2);
+  toExchange(resource: string, value: string, by: string): ScriptCall {
+    const keys = this.#keys([resource]).slice(0, this.#unitMs === null ? 1 : 2);
     return callOf(scriptOf(this.#name('exchange')), keys, { value, by });
+  }
+
+  /** Bars new holders for this many ms; 0: until it is thawed. Not in the older protocol. */
+  toFreeze(resource: string, value: string, forMs: number): ScriptCall {
+    const keys = [freezeKeyOf(this.#prefix, resource)];
+    return callOf(scriptOf('freeze'), keys, { value, ms: Math.ceil(forMs) });
+  }
+
+  /** Removes exactly this freeze; `line` is for the history, '' for none. */
+  toThaw(resource: string, value: string, line: string): ScriptCall {
+    const keys = [...this.#keys([resource]), ...this.#historyKeys([resource])];
+    return callOf(scriptOf('thaw'), keys, { ...this.#historyArgs, value, line, count: 1 });
+  }
+
+  /** Adds what an operator has done to the history. */
+  toAddLine(resource: string, line: string): ScriptCall {
+    const keys = [this.#prefix + resource, ...this.#historyKeys([resource])];
+    return callOf(scriptOf('act'), keys, { ...this.#historyArgs, line });
+  }
+
+  /** Reads the newest lines and all facts of these histories. */
+  toReadHistories(resources: readonly string[], maxCount: number): ScriptCall {
+    const keys = inColumns(resources.map((resource) => historyKeysOf(this.#prefix, resource)));
+    return callOf(scriptOf('history'), keys, { count: resources.length, maxCount });
   }
 
   #call(
     verb: LockVerb,
     { value, ttlMs, sharing, preemptible, waiter, resources }: Claim,
-    prefix: string,
     more: Args,
     hasHistory = false,
   ): ScriptCall {
@@ -141,66 +168,35 @@ export class Calls {
       id: waiter?.id ?? '',
       arrival: waiter?.arrivalUs ?? '',
       unitMs: this.#unitMs ?? '',
+      ...this.#historyArgs,
       ...more,
     };
     const script = scriptOf(this.#name(verb), hasForms, hasHistory);
-    return callOf(script, this.#keys(resources, prefix), args);
+    return callOf(script, this.#keys(resources), args);
   }
 
   #name(verb: LockVerb): ScriptName {
     return this.#unitMs === null || verb === 'repair' ? verb : `setnx_${verb}`;
   }
 
-  #keys(resources: readonly string[], prefix: string): string[] {
-    return this.#unitMs === null
-      ? lockKeys(resources, prefix)
-      : inColumns(resources.map((name) => [prefix + name, ownerKeyOf(prefix, name)]));
+  /** KEYS of all verbs of a lock. */
+  #keys(resources: readonly string[]): string[] {
+    const [prefix, isOlder] = [this.#prefix, this.#unitMs !== null];
+    const keysOfOne = (name: string) =>
+      isOlder
+        ? [prefix + name, ownerKeyOf(prefix, name)]
+        : [...keysOf(prefix, name), freezeKeyOf(prefix, name)];
+    return inColumns(resources.map(keysOfOne));
   }
-}
 
-/** Bars new holders for this many ms; 0: until it is thawed. Not in the older protocol. */
-export function toFreeze(
-  resource: string,
-  value: string,
-  forMs: number,
-  prefix: string,
-): ScriptCall {
-  const args = { value, ms: Math.ceil(forMs) };
-  return callOf(scriptOf('freeze'), [freezeKeyOf(prefix, resource)], args);
-}
-
-/** Removes exactly this freeze; `line` is for the history, '' for none. */
-export function toThaw(
-  resource: string,
-  value: string,
-  line: string,
-  prefix: string,
-  historyBytes: number,
-): ScriptCall {
-  const keys = [...lockKeys([resource], prefix), ...historyKeys([resource], prefix)];
-  const args = { ...historyArgs(prefix, historyBytes), value, line, count: 1 };
-  return callOf(scriptOf('thaw'), keys, args);
-}
-
-/** Adds what an operator has done to the history. */
-export function toAddLine(
-  resource: string,
-  line: string,
-  prefix: string,
-  historyBytes: number,
-): ScriptCall {
-  const keys = [prefix + resource, ...historyKeys([resource], prefix)];
-  return callOf(scriptOf('act'), keys, { ...historyArgs(prefix, historyBytes), line });
-}
-
-/** Reads the newest lines and all facts of these histories. */
-export function toReadHistories(
-  resources: readonly string[],
-  maxCount: number,
-  prefix: string,
-): ScriptCall {
-  const keys = inColumns(resources.map((resource) => historyKeysOf(prefix, resource)));
-  return callOf(scriptOf('history'), keys, { count: resources.length, maxCount });
+  /**
+   * The keys of the histories that a script writes to, as Dragonfly demands. *Note:* the histories
+   * of other names, which it may remove to make room, cannot be named.
+   */
+  #historyKeys(resources: readonly string[]): string[] {
+    const own = resources.flatMap((resource) => historyKeysOf(this.#prefix, resource));
+    return [...own, historyNamesOf(this.#prefix), historySizeOf(this.#prefix)];
+  }
 }
 
 /** A call of a script on one key of all locks under a prefix. */
@@ -208,27 +204,9 @@ export function toServer(name: 'promoted' | 'mark' | 'lists', key: string, args:
   return callOf(scriptOf(name), [key], args);
 }
 
-/** KEYS of all verbs of a lock. */
-function lockKeys(resources: readonly string[], prefix: string): string[] {
-  return inColumns(resources.map((name) => [...keysOf(prefix, name), freezeKeyOf(prefix, name)]));
-}
-
-/**
- * The keys of the histories that a script writes to, as Dragonfly demands. *Note:* the histories of
- * other names, which it may remove to make room, cannot be named.
- */
-function historyKeys(resources: readonly string[], prefix: string): string[] {
-  const own = resources.flatMap((resource) => historyKeysOf(prefix, resource));
-  return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
-}
-
 /** The first of each row, then the second of each, and so on. */
 function inColumns(rows: readonly (readonly string[])[]): string[] {
   return (rows[0] ?? []).flatMap((_, at) => rows.map((row) => row[at] as string));
-}
-
-function historyArgs(prefix: string, maxBytes: number) {
-  return { index: historyIndexOf(prefix), maxBytes };
 }
 
 function fenceArgs({ ttlMs }: Claim, fence: number | null) {

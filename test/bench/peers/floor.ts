@@ -5,8 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { quorumOf } from '../../../src/lock/quorum.ts';
 import { alone } from '../../../src/lock/types.ts';
-import { callsOf } from '../../../src/redis/calls/protocol.ts';
-import { type ScriptCall, usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
+import { Calls, type ScriptCall } from '../../../src/redis/calls/script-calls.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
 /** What redlock-run sends for one cycle on a resource. */
@@ -18,10 +17,8 @@ export function callsOn(resource: string): {
   const own = { resources: [resource], token: value, value, ttlMs };
   const claim = { ...alone, ...own, isFenced: true, waiter: null };
   const removal = { claim, keepMs: 0, line: null, keepsPosition: false };
-  return {
-    acquire: callsOf('redlock').toAcquire(claim, '', usualHistoryBytes),
-    release: callsOf('redlock').toRelease(removal, '', usualHistoryBytes),
-  };
+  const calls = new Calls({ prefix: '', historyBytes: 0, protocol: 'redlock' });
+  return { acquire: calls.toAcquire(claim), release: calls.toRelease(removal) };
 }
 
 const { acquire, release } = callsOn('floor');
