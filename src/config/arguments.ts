@@ -8,14 +8,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { mistakeInNames } from '../redis/lock-names.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
-import {
-  isOpposite,
-  optionMeantBy,
-  suspicionOfDash,
-  suspicionOfSignal,
-  suspicionOfTime,
-  suspicionOfUnit,
-} from '../text/suggestion.ts';
+import { nearest } from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
 import { isScalarKey, type OptionRow, optionTable, type ScalarKey } from './setting-table.ts';
 import { readOption } from './values.ts';
@@ -33,8 +26,6 @@ export interface RunArguments {
   readonly isSeparated: boolean;
   readonly dryRun: boolean;
   readonly options: OptionValues;
-  /** Arguments that were most likely not meant so: one line each. */
-  readonly warnings: readonly string[];
 }
 
 export type Arguments = PrintArguments | RunArguments;
@@ -55,8 +46,6 @@ export function parseArguments(argv: readonly string[]): Arguments {
   if (names.length === 0) refuseNames(given);
   const args = cut < 0 ? command : argv.slice(cut + 1);
   const options = readOptionValues(given);
-  const before = left.slice(0, left.length - command.length);
-  const suspicions = [suspicionOfSignal, suspicionOfUnit, suspicionOfTime, suspicionOfDash];
   return {
     kind: 'run',
     names: checked(names),
@@ -64,7 +53,6 @@ export function parseArguments(argv: readonly string[]): Arguments {
     isSeparated: cut >= 0,
     dryRun: given.has('--dry-run'),
     options,
-    warnings: suspicions.flatMap((suspicionOf) => suspicionOf(before) ?? []),
   };
 }
 
@@ -240,23 +228,22 @@ function parse(program: Command, args: readonly string[]): Rest {
   }
 }
 
-/** The error for a word that looks like an option, but is not in the table. */
+/**
+ * The error for a word that looks like an option, but is not in the table. Its suggestion never
+ * means the opposite of that word.
+ */
 export function unknownOption(rows: readonly OptionRow[], word: string): UsageError {
   const flag = word.replace(/=.*$/s, '');
-  if (rows.some((row) => row.long === flag))
-    return new UsageError(`${flag}: takes no value (write ${flag})`);
-  const begun = rows.filter(({ long }) => long.startsWith(flag));
-  const meant = optionMeantBy(flag) ?? (begun.length === 1 ? begun[0]?.long : undefined);
-  if (rows.some(({ long }) => long === meant))
-    return new UsageError(`${quoted(flag)}: unknown option (did you mean ${meant}?)`);
-  let suggestion = 'see --help';
-  try {
-    createProgram(rows, new Map()).parse([flag], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    const [, guess = '', guessed = ''] =
-      /\(D(id you mean .*?(--[a-z-]+)\?)\)$/s.exec(error.message) ?? [];
-    if (guess !== '' && !isOpposite(flag, guessed)) suggestion = `d${guess}`;
-  }
-  return new UsageError(`${quoted(flag)}: unknown option (${suggestion})`);
+  const longs = rows.map(({ long }) => long);
+  if (longs.includes(flag)) return new UsageError(`${flag}: takes no value (write ${flag})`);
+  const alike = longs.filter((long) => isNegative(long) === isNegative(flag));
+  const begun = alike.filter((long) => long.startsWith(flag));
+  const meant = begun.length === 1 ? begun[0] : nearest(flag, alike);
+  const advice = meant ? `did you mean ${meant}?` : 'see --help';
+  return new UsageError(`${quoted(flag)}: unknown option (${advice})`);
+}
+
+/** `--no-history` and `--nonblock`, but not `--note` and `--notify`. */
+function isNegative(flag: string): boolean {
+  return /^--no(?!te\b|tify\b)/.test(flag);
 }

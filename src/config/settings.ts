@@ -129,7 +129,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     ...timings,
     ...values,
     ...masters,
-    warnings: [...args.warnings, ...suspicionsOf(args, request.environment), ...masters.warnings],
+    warnings: [...suspicionsOf(args, request.environment), ...masters.warnings],
     verbosity: args.options.verbosity,
     sources: {
       ...masters.sources,

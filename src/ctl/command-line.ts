@@ -145,35 +145,8 @@ function refuseOptionsAsValues(argv: readonly string[]): void {
   }
 }
 
-/** What users of other programs type, and the verbs that do it. */
-const verbsMeant: Readonly<Record<string, string>> = {
-  lock: 'acquire or hold',
-  take: 'acquire or hold',
-  unlock: 'release, or break for the lock of another process',
-  free: 'release, or break for the lock of another process',
-  delete: 'break',
-  del: 'break',
-  rm: 'break',
-  steal: 'break',
-  renew: 'extend',
-  refresh: 'extend',
-  show: 'status',
-  get: 'status',
-  info: 'status',
-  unfreeze: 'thaw',
-  unhold: 'release',
-  kill: 'stop, or break for a holder that cannot be reached',
-  locks: 'list',
-  ls: 'list',
-  ps: 'list',
-  log: 'history',
-  logs: 'history',
-  watch: 'top, or status --watch',
-  ping: 'doctor',
-};
-
 function unknownVerb(verb: string): UsageError {
-  const suggestion = Object.hasOwn(verbsMeant, verb) ? verbsMeant[verb] : nearest(verb, verbNames);
+  const suggestion = nearest(verb, verbNames);
   const hint = suggestion ? `did you mean ${suggestion}?` : `one of ${verbNames.join(', ')}`;
   return new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
 }
