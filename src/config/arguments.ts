@@ -10,6 +10,7 @@ import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
+import type { Given, Layer } from './layer.ts';
 import { isScalarKey, type OptionRow, optionTable, type ScalarKey } from './setting-table.ts';
 import { readOption } from './values.ts';
 
@@ -114,11 +115,8 @@ function commandOf(
 /** Options by long name; true for a switch, a list for one that may be repeated. */
 export type GivenOptions = Map<string, string | true | string[]>;
 
-/** The values of the options, as texts. */
 export interface OptionValues {
-  /** By key; `--nonblock` is a wait of 0. */
-  readonly values: ReadonlyMap<ScalarKey, { readonly text: string; readonly option: string }>;
-  readonly masters: readonly string[];
+  readonly layer: Layer;
   readonly config: string | null;
   readonly report: string | null;
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
@@ -126,31 +124,29 @@ export interface OptionValues {
 
 /** @throws UsageError for options that contradict each other */
 export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
-  const values = new Map<ScalarKey, { text: string; option: string }>();
-  for (const row of optionTable) {
-    const value = given.get(row.long);
-    if (
-      row.key === undefined ||
-      !isScalarKey(row.key) ||
-      value === undefined ||
-      Array.isArray(value)
-    )
-      continue;
-    values.set(row.key, { text: value === true ? (row.says ?? 'true') : value, option: row.long });
+  const values = new Map<ScalarKey, Given>();
+  const set = (key: ScalarKey, text: string, option: string) =>
+    values.set(key, { text, layer: 'flag', source: `flag ${option}`, subject: option, base: '' });
+  for (const { key, long, value } of optionTable) {
+    const text = given.get(long);
+    if (key === undefined || !isScalarKey(key) || text === undefined) continue;
+    set(key, typeof text === 'string' ? text : String(value), long);
   }
   if (given.has('--nonblock')) {
     // As in flock(1), --wait is overruled, but must be a duration.
     refuseNoDuration('--wait', values.get('wait')?.text ?? '0');
-    values.set('wait', { text: '0', option: '--nonblock' });
+    set('wait', '0', '--nonblock');
   }
   if (given.has('--quiet') && given.has('--verbose')) {
     throw new UsageError('--quiet: with --verbose: contradict each other (leave one out)');
   }
   const unlessQuiet = given.has('--verbose') ? 'verbose' : 'normal';
-  const masters = given.get('--master');
+  const subject = '--master';
+  const masters = [given.get(subject) ?? []]
+    .flat()
+    .map((url) => ({ entry: { url: String(url) }, subject }));
   return {
-    values,
-    masters: Array.isArray(masters) ? masters : [],
+    layer: { name: 'flag', values, tls: {}, masters, mastersSource: `flag ${subject}`, base: '' },
     config: textOf(given.get('--config')),
     report: textOf(given.get('--report')),
     verbosity: given.has('--quiet') ? 'quiet' : unlessQuiet,

@@ -8,9 +8,8 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId } from '../system/caller.ts';
 import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
-import type { Given, Layer } from './layer.ts';
-import type { MasterEntry, TlsEntry } from './schema.ts';
-import { isScalarKey, keyTable, type ScalarKey } from './setting-table.ts';
+import { type Given, type Layer, noLayer } from './layer.ts';
+import { scalarKeys } from './setting-table.ts';
 import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
 import type { ConfigWarning } from './warning.ts';
 import type { DataPath, YamlData } from './yaml.ts';
@@ -171,20 +170,7 @@ function decode(bytes: Uint8Array, path: string): string {
 export interface ConfigFile {
   readonly path: string;
   readonly layer: Layer;
-  /** Null when the key is absent. */
-  readonly masters: ConfigList | null;
-  readonly tls: { readonly entry: TlsEntry; readonly source: string } | null;
   readonly minorWarnings: readonly ConfigWarning[];
-}
-
-export interface ConfigList {
-  /** `/etc/redlockrc:3` */
-  readonly source: string;
-  readonly entries: readonly {
-    readonly entry: MasterEntry;
-    readonly source: string;
-    readonly subject: string;
-  }[];
 }
 
 /** @throws ConfigError with file, line and key */
@@ -192,40 +178,36 @@ export async function readConfigFile(
   file: FoundFile,
   environment: NodeJS.ProcessEnv,
 ): Promise<ConfigFile> {
-  if (file.text.trim() === '')
-    return { path: file.path, layer: new Map(), masters: null, tls: null, minorWarnings: [] };
-  const { parseYaml } = await import('./yaml.ts');
+  const base = dirname(file.path);
+  const empty: Layer = { ...noLayer, base };
+  if (file.text.trim() === '') return { path: file.path, layer: empty, minorWarnings: [] };
+  const { parseYaml, renderPath } = await import('./yaml.ts');
   const { checkConfig, refuseCommandsAndSecrets } = await import('./schema.ts');
   const visible = file.isConfined ? /^REDLOCK_/ : /^/;
   const yaml = parseYaml(file.path, file.text, environment, visible);
   if (file.isConfined) refuseCommandsAndSecrets(file.path, yaml);
   const data = checkConfig(file.path, yaml);
-  const source = (...path: DataPath) => `${file.path}:${yaml.lineOf(path)}`;
-  const layer = new Map<ScalarKey, Given>();
-  for (const { key } of keyTable) {
-    const value = data[key];
-    if (!isScalarKey(key) || value === undefined) continue;
-    const subject = `${source(key)}: ${key}`;
-    layer.set(key, {
-      text: String(value),
-      layer: 'file',
-      source: source(key),
-      subject,
-      base: dirname(file.path),
-    });
-  }
-  const entries = data.masters?.map((entry, index) => ({
-    entry: typeof entry === 'string' ? { url: entry } : entry,
-    source: source('masters', index),
-    subject: `${source('masters', index)}: masters[${index}]`,
-  }));
-  return {
-    path: file.path,
-    layer,
-    masters: entries ? { source: source('masters'), entries } : null,
-    tls: data.tls ? { entry: data.tls, source: source('tls') } : null,
-    minorWarnings: warningsAbout(file, yaml),
+  const sourceOf = (...path: DataPath) => `${file.path}:${yaml.lineOf(path)}`;
+  const givenAt = (value: unknown, ...path: DataPath): Given => {
+    const source = sourceOf(...path);
+    const subject = `${source}: ${renderPath(path)}`;
+    return { text: String(value), layer: 'file', source, subject, base };
   };
+  const tls = Object.entries(data.tls ?? {});
+  const layer: Layer = {
+    name: 'file',
+    values: new Map(
+      scalarKeys.flatMap((key) => (key in data ? [[key, givenAt(data[key], key)]] : [])),
+    ),
+    tls: Object.fromEntries(tls.map(([key, value]) => [key, givenAt(value, 'tls', key)])),
+    masters: (data.masters ?? []).map((entry, index) => ({
+      entry: typeof entry === 'string' ? { url: entry } : entry,
+      subject: givenAt(entry, 'masters', index).subject,
+    })),
+    mastersSource: sourceOf('masters'),
+    base,
+  };
+  return { path: file.path, layer, minorWarnings: warningsAbout(file, yaml) };
 }
 
 function warningsAbout(file: FoundFile, yaml: YamlData): ConfigWarning[] {

@@ -9,13 +9,14 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
-import { alone, type Claim } from '../lock/types.ts';
-import { newClaim, onSomeSlot } from '../lock/value.ts';
+import type { Claim } from '../lock/types.ts';
+import { newClaim, sharingOf } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { mistakeInNames } from '../redis/lock-names.ts';
 import { reactions } from '../redis/masters-watch.ts';
 import { userName } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';
+import { contradictionIn, maxSlotCount, maxTtlMs } from '../text/option-rules.ts';
 import { nearest } from '../text/suggestion.ts';
 import { usageError } from './error.ts';
 import type {
@@ -29,14 +30,11 @@ import type {
 /** A check of a value, and the advice for a bad one. */
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string];
 
-const isDuration = (value: unknown) =>
-  typeof value === 'number' && value >= 0 && value <= longestMs;
+const isDuration = (value: unknown) => typeof value === 'number' && value >= 0 && value <= maxTtlMs;
 const isFunction = (value: unknown) => typeof value === 'function';
 const isText = (value: unknown) => typeof value === 'string';
 const isFlag = (value: unknown) => typeof value === 'boolean';
 
-/** The longest duration that is accepted, in ms: a day. */
-export const longestMs = 86_400_000;
 const duration: Rule = [isDuration, 'write milliseconds, at most a day'];
 
 const retryRules: Record<keyof RetryOptions, Rule> = {
@@ -74,7 +72,7 @@ export const acquireRules: Record<keyof AcquireOptions, Rule> = {
   keepAlive: [isFlag, 'write true or false'],
   shared: [isFlag, 'write true or false'],
   slots: [
-    (count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= 1000,
+    (count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= maxSlotCount,
     'write 1 to 1000',
   ],
   supersede: [isFlag, 'write true or false'],
@@ -130,13 +128,16 @@ export function formOf(given: Resources, options: AcquireOptions): Form {
   const resources = namesIn(given);
   const { shared = false, slots = 1, supersede = false } = options;
   const preemptible = supersede ? 'supersede' : 'never';
-  if (slots === 1)
-    return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, preemptible };
-  if (resources.length > 1)
-    throw usageError('slots: with several names: slots are for one name (leave one out)');
-  if (shared)
-    throw usageError('slots: with shared: a shared lock has no limit of holders (leave one out)');
-  return { resources, sharing: onSomeSlot(slots, Math.random), preemptible };
+  const demands = [
+    ...(slots > 1 ? (['slots'] as const) : []),
+    ...(shared ? (['shared'] as const) : []),
+    ...(resources.length > 1 ? (['names'] as const) : []),
+  ];
+  const found = contradictionIn(demands);
+  if (found === null)
+    return { resources, sharing: sharingOf(shared, slots, Math.random), preemptible };
+  const [one, other, why] = found;
+  throw usageError(`${one}: with ${other === 'names' ? 'several names' : other}: ${why}`);
 }
 
 /** A copy, because the caller may change the array afterwards. */

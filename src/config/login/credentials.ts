@@ -9,10 +9,10 @@ import type { MasterAddress, TlsOptions } from '../../redis/address.ts';
 import { ConfigError, fileError, ValueError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Given, Layer } from '../layer.ts';
-import type { MasterEntry, TlsEntry } from '../schema.ts';
+import type { MasterEntry } from '../schema.ts';
 import type { ScalarKey, TlsKey } from '../setting-table.ts';
 import { readTextFile } from '../text-file.ts';
-import { readPositiveDuration } from '../values.ts';
+import { kinds } from '../values.ts';
 import type { Warn } from '../warning.ts';
 import { PasswordCommand, PasswordFile, passwordIn } from './password-source.ts';
 
@@ -36,10 +36,10 @@ function notEmpty(text: string, subject: string): string {
   return text;
 }
 
-export type TlsFields = Readonly<Partial<Record<TlsKey, Field>>>;
+type TlsFields = Readonly<Partial<Record<TlsKey, Field>>>;
 
-/** The fields of an entry `tls:`; `subject` is what errors about it begin with. */
-function fieldsOf(entry: TlsEntry | undefined, base: string, subject: string): TlsFields {
+/** The fields of an entry `tls:` of a master; `subject` is what errors about it begin with. */
+function fieldsOf(entry: MasterEntry['tls'], base: string, subject: string): TlsFields {
   const given = Object.entries(entry ?? {}).filter(([, text]) => text !== undefined);
   return Object.fromEntries(
     given.map(([key, text]) => [key, { text: text ?? '', base, subject: `${subject}.${key}` }]),
@@ -50,11 +50,11 @@ function fieldsOf(entry: TlsEntry | undefined, base: string, subject: string): T
  * What TLS needs, without keys that are not given.
  * @throws ConfigError when a file cannot be read, or does not hold what it should
  */
-async function readTls(fields: TlsFields, subject: string, warn: Warn): Promise<TlsOptions> {
+async function readTls(fields: TlsFields, warn: Warn): Promise<TlsOptions> {
   const { caFile, certFile, keyFile, servername } = fields;
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const why = 'only one of certFile and keyFile: a client certificate needs both';
-    throw new ConfigError(`${subject}: ${why} (add the other)`);
+    throw new ConfigError(`${(certFile ?? keyFile)?.subject}: ${why} (add the other)`);
   }
   const [ca, cert, key] = await Promise.all(
     [caFile, certFile, keyFile].map((field) => field && readText(field)),
@@ -91,21 +91,11 @@ type Secret = Pick<MasterAddress, 'password' | 'passwordSource'>;
 export interface DefaultLogin extends Secret {
   readonly username?: string;
   /** For masters with a `tls` of their own, which adds to it. */
-  readonly tls?: TlsOptions;
+  readonly tls: TlsOptions;
   /** For the others: with the variables of the environment. */
-  readonly sharedTls?: TlsOptions;
+  readonly sharedTls: TlsOptions;
   /** Key to source, for the keys that were given. */
   readonly sources: Readonly<Record<string, string>>;
-}
-
-export interface DefaultLoginPlaces {
-  /** In the order of precedence. */
-  readonly layers: readonly Layer[];
-  readonly tls: { readonly entry: TlsEntry; readonly source: string } | null;
-  /** The environment twins of the keys under `tls`. */
-  readonly tlsVariables: Readonly<Partial<Record<TlsKey, Given>>>;
-  /** Where relative paths under `tls` start. */
-  readonly base: string;
 }
 
 const secretKeys = ['password', 'passwordFile', 'passwordCommand'] as const;
@@ -116,42 +106,33 @@ const secretKeys = ['password', 'passwordFile', 'passwordCommand'] as const;
  * passwordCommand come from the same layer
  */
 export async function readDefaultLogin(
-  { layers, tls, tlsVariables, base }: DefaultLoginPlaces,
+  environment: Layer,
+  file: Layer,
   warn: Warn,
 ): Promise<DefaultLogin> {
-  const first = (key: ScalarKey) => layers.find((layer) => layer.has(key))?.get(key);
+  const layers = [environment.values, file.values];
+  const first = (key: ScalarKey) => layers.find((values) => values.has(key))?.get(key);
   const user = first('username');
-  const layer = layers.find((one) => secretKeys.some((key) => one.has(key))) ?? new Map();
-  const ttl = first('passwordTtl');
-  const secret = await readSecret(
-    {
-      password: layer.get('password'),
-      passwordFile: layer.get('passwordFile'),
-      passwordCommand: layer.get('passwordCommand'),
-      passwordTtl: ttl,
-    },
-    warn,
+  const values = layers.find((one) => secretKeys.some((key) => one.has(key)));
+  const given = {
+    password: values?.get('password'),
+    passwordFile: values?.get('passwordFile'),
+    passwordCommand: values?.get('passwordCommand'),
+    passwordTtl: first('passwordTtl'),
+  };
+  const own = await readTls(file.tls, warn);
+  const [variable] = Object.values(environment.tls);
+  const shared = variable ? await readTls({ ...file.tls, ...environment.tls }, warn) : own;
+  const tls = variable ?? Object.values(file.tls)[0];
+  const sources = Object.entries({ username: user, ...given, tls }).flatMap(([key, place]) =>
+    place === undefined ? [] : [[key, place.source]],
   );
-  const subject = tls === null ? '' : `${tls.source}: tls`;
-  const ownFields = fieldsOf(tls?.entry, base, subject);
-  const own = tls === null ? undefined : await readTls(ownFields, subject, warn);
-  const [variable] = Object.values(tlsVariables);
-  const shared =
-    variable === undefined ? own : await readTls({ ...ownFields, ...tlsVariables }, 'tls', warn);
-  const source = variable?.source ?? tls?.source;
   return {
     ...(user === undefined ? {} : { username: notEmpty(user.text, user.subject) }),
-    ...secret,
-    ...(own === undefined ? {} : { tls: own }),
-    ...(shared === undefined ? {} : { sharedTls: shared }),
-    sources: {
-      ...(user === undefined ? {} : { username: user.source }),
-      ...Object.fromEntries(
-        secretKeys.flatMap((key) => (layer.has(key) ? [[key, layer.get(key)?.source]] : [])),
-      ),
-      ...(ttl === undefined ? {} : { passwordTtl: ttl.source }),
-      ...(source === undefined ? {} : { tls: source }),
-    },
+    ...(await readSecret(given, warn)),
+    tls: own,
+    sharedTls: shared,
+    sources: Object.fromEntries(sources),
   };
 }
 
@@ -195,9 +176,8 @@ export async function logIn(
     if (entry.tls === undefined) return filled;
     throw new ConfigError(`${subject}.tls: ${address.name}: not a TLS address (write rediss://)`);
   }
-  if (entry.tls === undefined) return { ...filled, tls: { ...standard.sharedTls } };
-  const name = `${subject}.tls`;
-  const tls = await readTls(fieldsOf(entry.tls, base, name), name, warn);
+  if (entry.tls === undefined) return { ...filled, tls: standard.sharedTls };
+  const tls = await readTls(fieldsOf(entry.tls, base, `${subject}.tls`), warn);
   return { ...filled, tls: { ...standard.tls, ...tls } };
 }
 
@@ -227,7 +207,7 @@ async function readSecret(fields: SecretFields, warn: Warn): Promise<Secret> {
 
 function readTtlOf({ text, subject }: Field): number {
   try {
-    return readPositiveDuration(text);
+    return kinds.span.parse(text);
   } catch (error) {
     if (error instanceof ValueError) throw new ConfigError(`${subject}: ${error.message}`);
     throw error;

@@ -3,7 +3,7 @@
 // added from the state of the lock, and one that has vanished from what it left when it began.
 
 import { writeFile } from '../../cli/output-file.ts';
-import { readOption, readPositiveDuration } from '../../config/values.ts';
+import { kinds, readOption } from '../../config/values.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
@@ -39,7 +39,7 @@ export async function history({
 }: Call): Promise<number> {
   const name = args.operands[0] ?? null;
   const since = args.textOf('--since');
-  const sinceMs = since === null ? null : readOption('--since', since, readPositiveDuration);
+  const sinceMs = since === null ? null : readOption('--since', since, kinds.span.parse);
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const written = await writtenNames(query, name, sinceMs === null ? null : nowMs - sinceMs);

@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { isOwnHold } from '../../cli/own-hold.ts';
-import { conflictOf } from '../../config/sources.ts';
-import { dangerOf, heldTimings } from '../../lock/timings.ts';
+import { refuseTimings } from '../../config/rules.ts';
 import type { Lease, Sharing } from '../../lock/types.ts';
 import { type HolderRecord, parseValue } from '../../lock/value.ts';
 import type { IsHeldAround, NotAcquired } from '../../lock/wait.ts';
@@ -24,7 +23,6 @@ import {
   supersededLine,
   tooSlowLine,
 } from '../../text/lines.ts';
-import { renderDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
 import type { CtlSettings } from '../settings.ts';
 import type { AcquireOnceParts, Wanted } from './acquire-once.ts';
@@ -68,14 +66,8 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
  */
 export function wantedBy(call: Call, isExtended: boolean): Wanted {
   const { settings } = call;
-  const { ttlMs, waitMs, giveUpAfterMs, isFenced, masterTimeoutMs } = settings;
-  const danger = dangerOf(heldTimings(ttlMs, masterTimeoutMs), isExtended);
-  if (danger !== null) {
-    const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
-    const which = `ttl ${ttl}, masterTimeout ${timeout}`;
-    const message = `${which}: ${danger} (raise ttl, or lower masterTimeout)`;
-    throw conflictOf(settings.timingPlaces, message);
-  }
+  const { ttlMs, waitMs, giveUpAfterMs, isFenced } = settings;
+  refuseTimings(settings, isExtended, settings.timingPlaces);
   const sharing = sharingOf({ settings });
   return { name: nameOf(call), ttlMs, waitMs, giveUpAfterMs, isFenced, sharing };
 }

@@ -13,8 +13,10 @@ function run(...argv: string[]): RunArguments {
   return args;
 }
 
-const value = (args: RunArguments, key: Parameters<RunArguments['options']['values']['get']>[0]) =>
-  args.options.values.get(key)?.text;
+const value = (
+  args: RunArguments,
+  key: Parameters<RunArguments['options']['layer']['values']['get']>[0],
+) => args.options.layer.values.get(key)?.text;
 
 describe('NAME and COMMAND', () => {
   test.each([
@@ -132,11 +134,10 @@ describe('options', () => {
   });
 
   it('collects masters in their order, on both sides of NAME', () => {
-    expect(run('--master', 'a', 'job', '--master=b', 'ls').options.masters).toEqual(['a', 'b']);
-    expect(run('--master', 'a', 'job', '--master=b', '--', 'ls').options.masters).toEqual([
-      'a',
-      'b',
-    ]);
+    const masters = (...argv: string[]) =>
+      run(...argv).options.layer.masters.map(({ entry }) => entry.url);
+    expect(masters('--master', 'a', 'job', '--master=b', 'ls')).toEqual(['a', 'b']);
+    expect(masters('--master', 'a', 'job', '--master=b', '--', 'ls')).toEqual(['a', 'b']);
   });
 
   it('knows config, report, dry run and verbosity', () => {
@@ -148,9 +149,9 @@ describe('options', () => {
     expect(run('-q', 'job', 'ls').options.verbosity).toBe('quiet');
     expect(run('job', 'ls')).toMatchObject({
       dryRun: false,
-      options: { config: null, report: null, verbosity: 'normal', masters: [] },
+      options: { config: null, report: null, verbosity: 'normal', layer: { masters: [] } },
     });
-    expect(run('job', 'ls').options.values.size).toBe(0);
+    expect(run('job', 'ls').options.layer.values.size).toBe(0);
   });
 });
 

@@ -107,7 +107,7 @@ it('switches and values of the verb', () => {
     has('--yes'),
     has('--json'),
     textOf('--token'),
-    flags.values.get('prefix')?.text,
+    flags.layer.values.get('prefix')?.text,
   ]).toEqual([true, false, 'T', 'p:']);
 });
 
