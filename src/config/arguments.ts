@@ -10,7 +10,7 @@ import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
-import type { Given, Layer } from './layer.ts';
+import { type Given, type Layer, urlMasters } from './layer.ts';
 import { isScalarKey, type OptionRow, optionTable, type ScalarKey } from './setting-table.ts';
 import { readOption } from './values.ts';
 
@@ -141,12 +141,10 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
     throw new UsageError('--quiet: with --verbose: contradict each other (leave one out)');
   }
   const unlessQuiet = given.has('--verbose') ? 'verbose' : 'normal';
-  const subject = '--master';
-  const masters = [given.get(subject) ?? []]
-    .flat()
-    .map((url) => ({ entry: { url: String(url) }, subject }));
+  const urls = [given.get('--master') ?? []].flat().map(String);
+  const masters = urlMasters(urls, 'flag', '--master');
   return {
-    layer: { name: 'flag', values, tls: {}, masters, mastersSource: `flag ${subject}`, base: '' },
+    layer: { name: 'flag', values, tls: {}, masters, mastersSource: 'flag --master' },
     config: textOf(given.get('--config')),
     report: textOf(given.get('--report')),
     verbosity: given.has('--quiet') ? 'quiet' : unlessQuiet,

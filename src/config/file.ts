@@ -8,7 +8,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId } from '../system/caller.ts';
 import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
-import { type Given, type Layer, noLayer } from './layer.ts';
+import { type Given, type Layer, type MasterGiven, noLayer } from './layer.ts';
 import { scalarKeys } from './setting-table.ts';
 import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
 import type { ConfigWarning } from './warning.ts';
@@ -179,8 +179,7 @@ export async function readConfigFile(
   environment: NodeJS.ProcessEnv,
 ): Promise<ConfigFile> {
   const base = dirname(file.path);
-  const empty: Layer = { ...noLayer, base };
-  if (file.text.trim() === '') return { path: file.path, layer: empty, minorWarnings: [] };
+  if (file.text.trim() === '') return { path: file.path, layer: noLayer, minorWarnings: [] };
   const { parseYaml, renderPath } = await import('./yaml.ts');
   const { checkConfig, refuseCommandsAndSecrets } = await import('./schema.ts');
   const visible = file.isConfined ? /^REDLOCK_/ : /^/;
@@ -193,19 +192,25 @@ export async function readConfigFile(
     const subject = `${source}: ${renderPath(path)}`;
     return { text: String(value), layer: 'file', source, subject, base };
   };
-  const tls = Object.entries(data.tls ?? {});
+  /** The fields of a mapping at this path, each with its place. */
+  const fieldsAt = (data: object, ...path: DataPath) =>
+    Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, givenAt(value, ...path, key)]),
+    );
+  const masters = (data.masters ?? []).map((entry, index): MasterGiven => {
+    const { url, tls = {}, ...own } = typeof entry === 'string' ? { url: entry } : entry;
+    const path = ['masters', index] as const;
+    const login = fieldsAt(own, ...path);
+    return { ...givenAt(url, ...path), login, tls: fieldsAt(tls, ...path, 'tls') };
+  });
   const layer: Layer = {
     name: 'file',
     values: new Map(
       scalarKeys.flatMap((key) => (key in data ? [[key, givenAt(data[key], key)]] : [])),
     ),
-    tls: Object.fromEntries(tls.map(([key, value]) => [key, givenAt(value, 'tls', key)])),
-    masters: (data.masters ?? []).map((entry, index) => ({
-      entry: typeof entry === 'string' ? { url: entry } : entry,
-      subject: givenAt(entry, 'masters', index).subject,
-    })),
+    tls: fieldsAt(data.tls ?? {}, 'tls'),
+    masters,
     mastersSource: sourceOf('masters'),
-    base,
   };
   return { path: file.path, layer, minorWarnings: warningsAbout(file, yaml) };
 }

@@ -2,8 +2,7 @@
 // about it.
 
 import { ConfigError, UsageError } from '../text/errors.ts';
-import type { MasterEntry } from './schema.ts';
-import type { ScalarKey, TlsKey } from './setting-table.ts';
+import type { LoginKey, ScalarKey, TlsKey } from './setting-table.ts';
 
 type LayerName = 'flag' | 'environment' | 'file';
 
@@ -22,15 +21,29 @@ export interface Given {
 /** Where a value was given, as far as a message about it needs that. */
 export type Place = Pick<Given, 'layer' | 'subject'>;
 
+export type LoginGiven = Readonly<Partial<Record<LoginKey, Given>>>;
+export type TlsGiven = Readonly<Partial<Record<TlsKey, Given>>>;
+
+/** A master, with what is given for it alone. */
+export interface MasterGiven extends Given {
+  readonly login: LoginGiven;
+  readonly tls: TlsGiven;
+}
+
 export interface Layer {
   readonly name: LayerName;
   readonly values: ReadonlyMap<ScalarKey, Given>;
-  readonly tls: Readonly<Partial<Record<TlsKey, Given>>>;
-  readonly masters: readonly { readonly entry: MasterEntry; readonly subject: string }[];
+  /** For all masters. */
+  readonly tls: TlsGiven;
+  readonly masters: readonly MasterGiven[];
   /** `flag --master`, `environment REDLOCK_MASTERS`, `/etc/redlockrc:3`. */
   readonly mastersSource: string;
-  /** The directory that relative paths of its masters start from. */
-  readonly base: string;
+}
+
+/** Masters that are URLs only. */
+export function urlMasters(urls: readonly string[], layer: LayerName, subject: string) {
+  const place = { layer, source: `${layer} ${subject}`, subject, base: '' };
+  return urls.map((text): MasterGiven => ({ ...place, text, login: {}, tls: {} }));
 }
 
 /** That of a file without settings. */
@@ -40,7 +53,6 @@ export const noLayer: Layer = {
   tls: {},
   masters: [],
   mastersSource: '',
-  base: '',
 };
 
 /** The error for a bad value: exit 64 for a flag, 78 for environment and file. */

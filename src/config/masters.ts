@@ -8,9 +8,8 @@ import type { Protocol } from '../redis/calls/protocol.ts';
 import { usualRestartGraceMs } from '../redis/restart.ts';
 import { ConfigError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
-import { errorWith, type Layer, type Place } from './layer.ts';
+import { errorWith, type Given, type Layer } from './layer.ts';
 import { logIn, readDefaultLogin } from './login/credentials.ts';
-import type { MasterEntry } from './schema.ts';
 import type { ValuesOf } from './setting-table.ts';
 import type { Sources } from './sources.ts';
 import type { ConfigWarning } from './warning.ts';
@@ -99,14 +98,13 @@ async function readMasters({ layers }: Sources) {
   const login = await readDefaultLogin(environment, file, warn);
   const masters: MasterAddress[] = [];
   let isVisible = false;
-  for (const { entry, subject } of layer.masters) {
-    const place = { layer: layer.name, subject };
-    const address = parseEntry(entry, place);
+  for (const given of layer.masters) {
+    const address = parseMaster(given);
     isVisible ||= layer.name === 'flag' && address.password !== undefined;
-    const master = await logIn(address, entry, login, layer.base, warn, subject);
+    const master = await logIn(address, given, login, warn);
     const hasPassword = master.password !== undefined || master.passwordSource !== undefined;
     if (master.username !== undefined && !hasPassword)
-      throw errorWith(place, `${master.name}: ${userAlone}`);
+      throw errorWith(given, `${master.name}: ${userAlone}`);
     masters.push(master);
   }
   refuseDuplicates(masters, layer);
@@ -129,15 +127,15 @@ function refuseBoth({ name, values, masters }: Layer): void {
   );
 }
 
-function parseEntry(entry: MasterEntry, place: Place): MasterAddress {
+function parseMaster(given: Given): MasterAddress {
+  const { text, layer } = given;
   try {
-    return parseAddress(entry.url);
+    return parseAddress(text);
   } catch (error) {
     if (!(error instanceof AddressError)) throw error;
-    const isList =
-      place.layer === 'flag' && /^(?!(rediss?|valkeys?)\+sentinel:).*,\s*\S/is.test(entry.url);
+    const isList = layer === 'flag' && /^(?!(rediss?|valkeys?)\+sentinel:).*,\s*\S/is.test(text);
     const why = 'a list, and --master takes one URL (give --master once for each)';
-    throw errorWith(place, isList ? `${quotedAddress(entry.url)}: ${why}` : error.message);
+    throw errorWith(given, isList ? `${quotedAddress(text)}: ${why}` : error.message);
   }
 }
 

@@ -378,6 +378,8 @@ export type ConfigKey = {
 /** Keys with one text as value. All have an environment twin. */
 export type ScalarKey = Exclude<ConfigKey, 'masters' | 'tls'>;
 
+export type LoginKey = Exclude<keyof typeof login, 'tls'>;
+
 /** Keys that are fields of `Settings`. The login is part of each master. */
 export type SettingKey = Exclude<ScalarKey, keyof typeof login>;
 

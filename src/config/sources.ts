@@ -8,7 +8,7 @@ import { ConfigError, ValueError } from '../text/errors.ts';
 import { nearest } from '../text/suggestion.ts';
 import type { OptionValues } from './arguments.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
-import { errorWith, type Given, type Layer, noLayer } from './layer.ts';
+import { errorWith, type Given, type Layer, noLayer, urlMasters } from './layer.ts';
 import {
   environmentName,
   fieldOf,
@@ -62,11 +62,7 @@ export class Sources {
 
   private constructor(flags: Layer, around: ExecutionContext, file: ConfigFile | null) {
     this.file = file;
-    this.layers = [
-      flags,
-      environmentLayer(around),
-      file?.layer ?? { ...noLayer, base: around.cwd },
-    ];
+    this.layers = [flags, environmentLayer(around), file?.layer ?? noLayer];
     const ttl = this.get('ttl').given;
     const suspicion = ttl && suspicionOfTtl(ttl.text);
     this.warnings = [
@@ -131,17 +127,13 @@ function environmentLayer({ environment, cwd: base }: ExecutionContext): Layer {
       const given = givenFor(key);
       return given === null ? [] : [[key, given] as const];
     });
-  const subject = 'REDLOCK_MASTERS';
+  const urls = urlsIn(variableIn(environment, 'REDLOCK_MASTERS') ?? '');
   return {
     name: 'environment',
     values: new Map(entriesOf(scalarKeys)),
     tls: Object.fromEntries(entriesOf(tlsKeys)),
-    masters: urlsIn(variableIn(environment, subject) ?? '').map((url) => ({
-      entry: { url },
-      subject,
-    })),
-    mastersSource: `environment ${subject}`,
-    base,
+    masters: urlMasters(urls, 'environment', 'REDLOCK_MASTERS'),
+    mastersSource: 'environment REDLOCK_MASTERS',
   };
 }
 

@@ -135,7 +135,7 @@ describe('options', () => {
 
   it('collects masters in their order, on both sides of NAME', () => {
     const masters = (...argv: string[]) =>
-      run(...argv).options.layer.masters.map(({ entry }) => entry.url);
+      run(...argv).options.layer.masters.map(({ text }) => text);
     expect(masters('--master', 'a', 'job', '--master=b', 'ls')).toEqual(['a', 'b']);
     expect(masters('--master', 'a', 'job', '--master=b', '--', 'ls')).toEqual(['a', 'b']);
   });

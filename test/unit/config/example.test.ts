@@ -74,7 +74,7 @@ it('shows the computed defaults that the default ttl gives', () => {
 });
 
 it('is read whole', () => {
-  expect(file.layer.masters.map(({ entry }) => entry.url)).toHaveLength(3);
+  expect(file.layer.masters.map(({ text }) => text)).toHaveLength(3);
   expect(Object.keys(file.layer.tls)).toEqual(['caFile', 'certFile', 'keyFile', 'servername']);
   expect(file.layer.values.get('password')?.text).toBe('p');
 });
