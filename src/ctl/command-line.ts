@@ -27,6 +27,7 @@ import { nearest } from '../text/suggestion.ts';
 import { isPattern, literal } from './names.ts';
 import {
   allOptions,
+  operandCounts,
   sharedOptions,
   takesNames,
   type VerbRow,
@@ -78,10 +79,11 @@ export function parseArguments(argv: readonly string[]): Arguments {
       throw new UsageError(`${long}: not an option of ${row.verb} (see --help)`);
   }
   const synopsis = `redlockctl ${row.verb} ${row.operands}`.trim();
-  if (rest.length < row.least)
+  const { min, max } = operandCounts(row);
+  if (rest.length < min)
     throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
-  if (rest.length > row.most) {
-    const what = quoted(rest[row.most] ?? '');
+  if (rest.length > max) {
+    const what = quoted(rest[max] ?? '');
     const option = row.options.some(({ long }) => long === '--token') ? ' --token T' : '';
     throw new UsageError(`${row.verb}: ${what}: unexpected argument (write ${synopsis}${option})`);
   }

@@ -15,7 +15,13 @@ import { scripts } from './completion-scripts.ts';
 import { MasterQuery, usualLimits } from './master-query.ts';
 import { isPattern, literal } from './names.ts';
 import { readSettings } from './settings.ts';
-import { allOptions, sharedOptions, type VerbOption, verbTable } from './verb-table.ts';
+import {
+  allOptions,
+  operandCounts,
+  sharedOptions,
+  type VerbOption,
+  verbTable,
+} from './verb-table.ts';
 
 export interface Candidate {
   readonly word: string;
@@ -51,7 +57,7 @@ export function candidatesFor(
   if (isOption) return options([...(verb?.options ?? []), ...sharedOptions]);
   if (operands.length === 0 || (operands[0] === 'help' && operands.length === 1))
     return verbTable.map((row) => ({ word: row.verb, text: row.summary }));
-  if (verb === undefined || operands.length > verb.most) return [];
+  if (verb === undefined || operands.length > operandCounts(verb).max) return [];
   if (verb.operands.includes('|'))
     return operands.length === 1 ? plain(verb.operands.split('|')) : [];
   return /NAME|PATTERN/.test(verb.operands) ? 'names' : [];
