@@ -24,7 +24,7 @@ export function refuseContradictions(
     const demand = demandOf(key, chosen);
     if (demand !== null) places.set(demand, chosen.given);
   }
-  const found = contradictionIn([...places.keys()]);
+  const found = contradictionIn(Object.fromEntries([...places.keys()].map((one) => [one, true])));
   if (found === null) return;
   const [one, other, why] = found;
   throw conflictOf([places.get(one) ?? null, places.get(other) ?? null], why);

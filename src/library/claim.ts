@@ -32,10 +32,11 @@ type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string];
 
 const isDuration = (value: unknown) => typeof value === 'number' && value >= 0 && value <= maxTtlMs;
 const isFunction = (value: unknown) => typeof value === 'function';
-const isText = (value: unknown) => typeof value === 'string';
-const isFlag = (value: unknown) => typeof value === 'boolean';
 
 const duration: Rule = [isDuration, 'write milliseconds, at most a day'];
+const callback: Rule = [isFunction, 'write a function'];
+const text: Rule = [(value) => typeof value === 'string', 'write a string'];
+const flag: Rule = [(value) => typeof value === 'boolean', 'write true or false'];
 
 const retryRules: Record<keyof RetryOptions, Rule> = {
   count: [
@@ -49,10 +50,7 @@ const retryRules: Record<keyof RetryOptions, Rule> = {
 const lockRules: Record<keyof LockOptions, Rule> = {
   waitMs: [(wait) => wait === null || isDuration(wait), 'write milliseconds, or null for ever'],
   giveUpAfterMs: duration,
-  retries: [
-    (retries) => retries === null || typeof retries === 'object',
-    'write { count, delayMs, jitterMs } or null',
-  ],
+  retries: [(retries) => typeof retries === 'object', 'write { count, delayMs, jitterMs } or null'],
   masterTimeoutMs: [
     (timeout) => isDuration(timeout) && timeout !== 0,
     'write milliseconds, more than 0',
@@ -62,32 +60,32 @@ const lockRules: Record<keyof LockOptions, Rule> = {
     (factor) => typeof factor === 'number' && factor >= 0 && factor < 1,
     'write a number from 0 to below 1',
   ],
-  fence: [isFlag, 'write true or false'],
-  label: [isText, 'write a string'],
+  fence: flag,
+  label: text,
 };
 
 export const acquireRules: Record<keyof AcquireOptions, Rule> = {
   ...lockRules,
   signal: [(signal) => signal instanceof AbortSignal, 'write an AbortSignal'],
-  keepAlive: [isFlag, 'write true or false'],
-  shared: [isFlag, 'write true or false'],
+  keepAlive: flag,
+  shared: flag,
   slots: [
     (count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= maxSlotCount,
     'write 1 to 1000',
   ],
-  supersede: [isFlag, 'write true or false'],
+  supersede: flag,
 };
 
 export const redlockRules: Record<keyof RedlockOptions, Rule> = {
   ...lockRules,
-  prefix: [isText, 'write a string'],
+  prefix: text,
   restartGraceMs: duration,
   differingMasters: [
-    (reaction) => reactions.some((one) => one === reaction),
+    (word) => reactions.some((one) => one === word),
     `write ${reactions.join(', ')}`,
   ],
-  newToken: [isFunction, 'write a function'],
-  onEvent: [isFunction, 'write a function'],
+  newToken: callback,
+  onEvent: callback,
 };
 
 /** @throws RedlockError `usage` */
@@ -128,14 +126,9 @@ export function formOf(given: Resources, options: AcquireOptions): Form {
   const resources = namesIn(given);
   const { shared = false, slots = 1, supersede = false } = options;
   const preemptible = supersede ? 'supersede' : 'never';
-  const demands = [
-    ...(slots > 1 ? (['slots'] as const) : []),
-    ...(shared ? (['shared'] as const) : []),
-    ...(resources.length > 1 ? (['names'] as const) : []),
-  ];
-  const found = contradictionIn(demands);
-  if (found === null)
-    return { resources, sharing: sharingOf(shared, slots, Math.random), preemptible };
+  const sharing = sharingOf(shared, slots, Math.random);
+  const found = contradictionIn({ slots: slots > 1, shared, names: resources.length > 1 });
+  if (found === null) return { resources, sharing, preemptible };
   const [one, other, why] = found;
   throw usageError(`${one}: with ${other === 'names' ? 'several names' : other}: ${why}`);
 }

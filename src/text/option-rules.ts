@@ -36,10 +36,8 @@ const contradictions: readonly Rule[] = [
 ];
 
 /** The first two of these that contradict each other, and why; null: none do. */
-export function contradictionIn(demands: readonly Demand[]): Rule | null {
-  const found = contradictions.find(
-    ([one, other]) => demands.includes(one) && demands.includes(other),
-  );
+export function contradictionIn(demands: Readonly<Partial<Record<Demand, boolean>>>): Rule | null {
+  const found = contradictions.find(([one, other]) => demands[one] && demands[other]);
   if (found === undefined) return null;
   const [one, other, why] = found;
   return [one, other, `${why} (leave one out)`];
