@@ -2,7 +2,7 @@
 // step of src/ctl/steps/ and ends. A lock that it has acquired outlives it on purpose, so a
 // reported lock is not litter.
 
-import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { heldTimings } from '../../src/lock/timings.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Signal } from '../../src/run/run-result.ts';
@@ -88,7 +88,8 @@ export class StepProgram {
   open() {
     const { system, options, witness, prefix } = this.#around;
     const { machine, world, name } = this.process;
-    const { masterTimeoutMs, restartGraceMs, protocol } = options;
+    const { ttlMs, masterTimeoutMs, restartGraceMs, protocol } = options;
+    const timings = heldTimings(ttlMs, masterTimeoutMs);
     const clock = system.createSystemClock(() => {}, machine, maxTimerMs.staying);
     const settings = {
       prefix,
@@ -104,7 +105,7 @@ export class StepProgram {
       random,
       isHeldAround: null,
       report: () => {},
-      masterTimeoutMs,
+      timings,
       newToken: () => this.#newToken(),
       holderRecord: () => this.#note(),
       waiterIdOf: (id: string) => id,
@@ -121,14 +122,13 @@ export class StepProgram {
         const masters = addresses.map(
           (address) => new system.RedisMaster(address, settings, registry, clock),
         );
-        const lockSettings = { masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor };
         const redlock = observedRedlock(
           system,
           witness,
           machine,
           masters,
           clock,
-          lockSettings,
+          timings,
           () => {},
         );
         const close = async () => {

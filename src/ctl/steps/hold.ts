@@ -29,11 +29,10 @@ export async function hold(call: Call): Promise<number> {
   const { close, endNotice, ...opened } = await openRedlock(call, (line) => {
     if (isRead) tell(line);
   });
-  const { masterTimeoutMs } = settings;
   const own = partsOf(call, label);
   const forPid = owner === null ? {} : { forPid: owner.pid };
   const holderParts = { ...own, holderRecord: () => ({ ...own.holderRecord(), ...forPid }) };
-  const parts = { ...opened, ...holderParts, masterTimeoutMs };
+  const parts = { ...opened, ...holderParts, timings: settings };
   const isWanted = () => owner === null || processes.isThere(owner);
   const kept = await holdLock(parts, wanted, {
     isWanted,

@@ -5,7 +5,7 @@
 import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
-import { heldTimings } from '../../lock/timings.ts';
+import type { LockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import type { Subscriptions } from '../../lock/wait-queue.ts';
@@ -13,7 +13,7 @@ import { keeperIdOf } from '../../lock/waiter-id.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
 
 export interface HolderDaemonParts extends AcquireOnceParts {
-  readonly masterTimeoutMs: number;
+  readonly timings: LockTimings;
   /** Subscribes to what people ask of the holder; null: they are not listened to. */
   readonly listen: Listen | null;
 }
@@ -94,14 +94,13 @@ async function keep(
   { isWanted, ended }: Terms,
   subscriptions: Subscriptions,
 ): Promise<End> {
-  const { clock, masterTimeoutMs } = parts;
-  const { claim } = lease;
+  const { clock, timings } = parts;
   const lost = new AbortController();
   const stopped = new AbortController();
   let bug: unknown = null;
   const keeper = new LeaseKeeper(
     lease,
-    { ...heldTimings(claim.ttlMs, masterTimeoutMs), killReserveMs: null },
+    { ...timings, killReserveMs: null },
     {
       ...parts,
       onConfirmed: () => {},
@@ -129,7 +128,7 @@ async function keep(
       if (bug !== null) throw bug;
       if (lost.signal.aborted) {
         await subscriptions.pause(
-          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,
+          clock.now() < keeper.lease.validUntil ? timings.masterTimeoutMs : 0,
           ended,
         );
         if (ended.aborted) return 'told';

@@ -7,6 +7,7 @@ import {
   hold,
   type Terms,
 } from '../../../../src/ctl/steps/holder-daemon.ts';
+import { heldTimings } from '../../../../src/lock/timings.ts';
 import { alone } from '../../../../src/lock/types.ts';
 import { HandClock } from '../../hand-clock.ts';
 
@@ -32,7 +33,7 @@ function held(clock: HandClock, redlock: object, terms: object) {
     waiterIdOf: (id: string) => id,
     isHeldAround: null,
     listen: null,
-    masterTimeoutMs: 100,
+    timings: heldTimings(3_000, 100),
   };
   const wanted = {
     name: 'x',
