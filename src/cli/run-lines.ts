@@ -13,6 +13,7 @@ import {
   waiterLine,
   whichOf,
 } from '../text/lines.ts';
+import { plural } from '../text/plural.ts';
 import { exitLine, lossLine, reasonLine, unknownStart } from './ending-line.ts';
 
 /** An attempt has ended, and the wait goes on: the reporter tells of it by a notice. */
@@ -85,11 +86,11 @@ function textOf(names: readonly string[], event: ToldEvent): string {
     case 'fence-raised':
       return `fence: ${which}: masters counted differently, raising all to ${event.fence}`;
     case 'acquired': {
-      const where = `on ${masters(event.grantedCount)} in ${roughly(event.elapsedMs)}`;
+      const where = `on ${plural(event.grantedCount, 'master')} in ${roughly(event.elapsedMs)}`;
       return `acquired: ${which}: ${where}, after waiting ${roughly(event.waitMs)}`;
     }
     case 'extended': {
-      const where = `on ${masters(event.extendedCount)} in ${roughly(event.elapsedMs)}`;
+      const where = `on ${plural(event.extendedCount, 'master')} in ${roughly(event.elapsedMs)}`;
       return `extended: ${which}: ${where}`;
     }
     case 'extension-failed': {
@@ -140,7 +141,7 @@ function commandText(which: string, event: CommandEvent): string {
       return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, ${valid}`;
     }
     case 'leftovers': {
-      const what = `the command left ${processes(event.count)} behind`;
+      const what = `the command left ${plural(event.count, 'process', 'processes')} behind`;
       return event.isKept
         ? `left: ${which}: ${what}, going on without the lock`
         : `${which}: ${what}; ending them (--keep-background leaves them)`;
@@ -171,7 +172,7 @@ function releaseText(which: string, event: ReleaseEvent): string {
   switch (event.kind) {
     case 'released': {
       const kept = event.keepMs > 0 ? `, kept for another ${roughly(event.keepMs)}` : '';
-      return `released: ${which}: on ${masters(event.releasedCount)}${kept}`;
+      return `released: ${which}: on ${plural(event.releasedCount, 'master')}${kept}`;
     }
     case 'release-unconfirmed': {
       const what = `not released on a quorum: ${failuresLine(event.failures)}`;
@@ -204,12 +205,4 @@ function causeLine(cause: StopReason): string {
     default:
       return cause.kind;
   }
-}
-
-function masters(count: number): string {
-  return count === 1 ? '1 master' : `${count} masters`;
-}
-
-function processes(count: number): string {
-  return count === 1 ? '1 process' : `${count} processes`;
 }
