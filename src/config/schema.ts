@@ -28,13 +28,13 @@ export type ConfigData = Readonly<Partial<Record<ConfigKey, unknown>>> & {
   readonly tls?: TlsEntry;
 };
 
-const say = (expected: string) => (issue: { input: unknown }) =>
+const messageOr = (expected: string) => (issue: { input: unknown }) =>
   issue.input === null ? 'has no value (give one, or remove the line)' : expected;
-const text = v.string(say(kinds.text.mistake));
+const text = v.string(messageOr(kinds.text.mistake));
 
 const tls = v.strictObject(
   Object.fromEntries(tlsKeys.map((key) => [key, v.optional(text)])),
-  say('not a mapping (write caFile: and so on below it)'),
+  messageOr('not a mapping (write caFile: and so on below it)'),
 );
 const master = v.strictObject(
   {
@@ -43,22 +43,22 @@ const master = v.strictObject(
     password: v.optional(text),
     passwordFile: v.optional(text),
     passwordCommand: v.optional(text),
-    passwordTtl: v.optional(v.union([v.string(), v.number()], say(kinds.span.mistake))),
+    passwordTtl: v.optional(v.union([v.string(), v.number()], messageOr(kinds.span.mistake))),
     tls: v.optional(tls),
   },
-  say('neither a URL nor a mapping with a url'),
+  messageOr('neither a URL nor a mapping with a url'),
 );
 const masters = v.array(
   v.lazy((input) => (typeof input === 'string' ? text : master)),
-  say('not a list (write "- redis://host:6379" below it)'),
+  messageOr('not a list (write "- redis://host:6379" below it)'),
 );
 
 function schemaOf({ kind }: KeyRow): v.GenericSchema {
   if (kind === 'masters') return masters;
   if (kind === 'tls') return tls;
   const { scalar, mistake } = kinds[kind];
-  if (scalar === null) return v.string(say(mistake));
-  return v.union([v.string(), scalar === 'number' ? v.number() : v.boolean()], say(mistake));
+  if (scalar === null) return v.string(messageOr(mistake));
+  return v.union([v.string(), scalar === 'number' ? v.number() : v.boolean()], messageOr(mistake));
 }
 
 const schema = v.strictObject(

@@ -21,6 +21,8 @@ export interface Kind<Value, Suffix extends string = ''> {
   readonly render: (value: NonNullable<Value>) => string;
   /** What a configuration file may hold besides text. */
   readonly scalar: 'number' | 'boolean' | null;
+  /** Its words, where it has few, for completion. */
+  readonly choices?: readonly string[];
   /** Why any other value is refused. */
   readonly mistake: string;
   /** What the names of such fields of `Settings` end in. */
@@ -40,7 +42,10 @@ export const kinds = {
   slots: integer('not a number of slots (write a number from 1 to 1000)', 1, maxSlotCount),
   status: integer('not an exit status (write a number from 0 to 255)', 0, 255),
   bytes: kind('not a size (write 64MB)', parseBytes, 'number'),
-  signal: kind('not a signal (write TERM, INT, HUP, KILL or a number)', parseSignal, 'number'),
+  signal: {
+    ...kind('not a signal (write TERM, INT, HUP, KILL or a number)', parseSignal, 'number'),
+    choices: ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
+  },
   boolean: {
     ...kind('neither yes nor no (write true or false)', parseBoolean, 'boolean'),
     render: (value: boolean) => (value ? 'yes' : 'no'),
@@ -84,9 +89,9 @@ function integer(mistake: string, min: number, max: number): Kind<number> {
 }
 
 function oneOf<Word extends string>(what: string, words: readonly Word[]): Kind<Word> {
-  const choices = words.join(', ').replace(/, (?=[^,]*$)/, ' or ');
+  const text = words.join(', ').replace(/, (?=[^,]*$)/, ' or ');
   const parse = (given: string) => words.find((word) => word === given);
-  return kind(`not ${what} (write ${choices})`, parse, null);
+  return { ...kind(`not ${what} (write ${text})`, parse, null), choices: words };
 }
 
 function text<Value extends string | null>(

@@ -4,11 +4,11 @@
 // same.
 
 import {
+  defaultColumns,
   endOfHelp,
   entry,
   optionEntries,
   spellingsOf,
-  usualColumns,
   wrapped,
 } from '../cli/help.ts';
 import {
@@ -163,8 +163,8 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlockctl break deploy', 'take the lock from its holder, after asking'],
 ];
 
-/** No wider than so many columns, where words allow; ends with a newline. */
-export function renderHelp(columns = usualColumns): string {
+/** Lines of at most `columns`, where words allow; ends with a newline. */
+export function renderHelp(columns = defaultColumns): string {
   return [
     'Usage: redlockctl [options] VERB [ARG...]',
     '',
@@ -196,7 +196,7 @@ export function renderHelp(columns = usualColumns): string {
 }
 
 /** The help of one verb, ends with a newline. */
-export function renderVerbHelp(row: VerbRow, columns = usualColumns): string {
+export function renderVerbHelp(row: VerbRow, columns = defaultColumns): string {
   const own = row.options.map((option) => ({ ...option, group: 'Output' as const }));
   return [
     `Usage: redlockctl ${synopsisOf(row)}${own.length === 0 ? '' : ' [options]'}`,

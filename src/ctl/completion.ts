@@ -6,7 +6,7 @@
 
 import { basename } from 'node:path';
 import { type GivenOptions, readOptions, readOptionValues } from '../config/arguments.ts';
-import { type OptionRow, optionTable } from '../config/setting-table.ts';
+import { kindOf, type OptionRow, optionTable, settingKeys } from '../config/setting-table.ts';
 import type { ExecutionContext } from '../config/sources.ts';
 import type { Clock } from '../lock/ports.ts';
 import { UsageError } from '../text/errors.ts';
@@ -28,11 +28,6 @@ export interface Candidate {
   /** A description; may be empty. */
   readonly text: string;
 }
-
-const values: Readonly<Record<string, readonly string[]>> = {
-  '--log-format': ['text', 'json'],
-  '--signal': ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
-};
 
 /** names: of locks; commands: what the shell can run. */
 export type Lookup = 'names' | 'commands' | 'files';
@@ -64,8 +59,9 @@ export function candidatesFor(
 }
 
 /** The values of an option that has few. */
-function choicesOf({ long, argument = '' }: OptionRow): readonly string[] {
-  return values[long] ?? (argument.includes('|') ? argument.split('|') : []);
+function choicesOf({ key }: OptionRow): readonly string[] {
+  const known = settingKeys.find((one) => one === key);
+  return (known && kindOf(known).choices) ?? [];
 }
 
 interface Reading {

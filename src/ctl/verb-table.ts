@@ -26,14 +26,14 @@ function ofRun(long: string): VerbOption {
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
 const [shared, conflict] = [ofRun('--shared'), ofRun('--conflict-exit-code')];
 const [runNote, label] = [ofRun('--note'), ofRun('--label')];
-const usualTtl = `(default: ${defaultTextOf('ttl')})`;
+const ttlDefault = `(default: ${defaultTextOf('ttl')})`;
 const keptTtl: VerbOption = {
   ...ttl,
-  description: `lock validity, extended until the lock is released ${usualTtl}`,
+  description: `lock validity, extended until the lock is released ${ttlDefault}`,
 };
 const onceTtl: VerbOption = {
   ...ttl,
-  description: `how long the lock is held from now on; nothing else extends it ${usualTtl}`,
+  description: `how long the lock is held from now on; nothing else extends it ${ttlDefault}`,
 };
 const stopWait: VerbOption = {
   ...wait,

@@ -2,19 +2,19 @@
 // none.
 
 /**
- * The candidate with the fewest edits to `word`; null when it needs more than `most`, or more than
- * a third of the letters of the longer one.
+ * The candidate with the fewest edits to `word`; null when it needs more than `maxEdits`, or more
+ * than a third of the letters of the longer one.
  */
 export function nearest(
   word: string,
   candidates: readonly string[],
-  most = Number.POSITIVE_INFINITY,
+  maxEdits = Number.POSITIVE_INFINITY,
 ): string | null {
   let best: string | null = null;
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const edits = editsBetween(word.toLowerCase(), candidate.toLowerCase());
-    const limit = Math.min(most, Math.max(word.length, candidate.length) / 3);
+    const limit = Math.min(maxEdits, Math.max(word.length, candidate.length) / 3);
     if (edits < fewest && edits <= limit) {
       best = candidate;
       fewest = edits;
