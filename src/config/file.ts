@@ -8,26 +8,12 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId } from '../system/caller.ts';
 import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
+import type { ExecutionContext } from './execution-context.ts';
 import { type Given, type Layer, type MasterGiven, noLayer } from './layer.ts';
 import { scalarKeys } from './setting-table.ts';
 import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
 import type { ConfigWarning } from './warning.ts';
 import type { DataPath, YamlData } from './yaml.ts';
-
-export interface SearchPlaces {
-  /** The value of --config; null when absent. */
-  readonly flag: string | null;
-  /** The value of $REDLOCK_CONFIG. */
-  readonly variable: string | undefined;
-  readonly cwd: string;
-  /** False: the working directory and its parents are not searched. */
-  readonly searchesParents: boolean;
-  /** $HOME; empty, or not an absolute path, counts as absent. */
-  readonly home: string | undefined;
-  /** $XDG_CONFIG_HOME; empty, or not an absolute path, means .config in the home directory. */
-  readonly configHome: string | undefined;
-  readonly systemFile: string;
-}
 
 export interface FoundFile {
   readonly path: string;
@@ -42,35 +28,36 @@ export interface FoundFile {
 }
 
 /**
- * The configuration file, or null when there is none.
+ * The configuration file, or null when there is none. `flag`: the value of --config.
  * @throws ConfigError when a named file cannot be read, or a found one cannot be trusted or read
  */
-export function findConfigFile(places: SearchPlaces): FoundFile | null {
-  const named = places.flag ?? places.variable ?? null;
-  if (named !== null) return readNamed(places, named);
-  const home = absolute(places.home);
-  const configHome = absolute(places.configHome);
+export function findConfigFile(flag: string | null, around: ExecutionContext): FoundFile | null {
+  const { REDLOCK_CONFIG, XDG_CONFIG_HOME } = around.environment;
+  const { cwd, searchesParents = true, systemConfigFile = '/etc/redlockrc' } = around;
+  if (flag !== null) return readNamed('--config', flag, cwd);
+  if (REDLOCK_CONFIG) return readNamed('REDLOCK_CONFIG', REDLOCK_CONFIG, cwd);
+  const home = absolute(around.home);
+  const configHome = absolute(XDG_CONFIG_HOME);
   const settled = configHome ?? (home && join(home, '.config'));
   const paths = [
-    ...(places.searchesParents ? foldersAbove(places.cwd, home) : []).map(fileIn),
+    ...(searchesParents ? foldersAbove(cwd, home) : []).map(fileIn),
     ...(settled === null ? [] : [join(settled, 'redlock-run', 'config.yaml')]),
     ...(home === null ? [] : [fileIn(home)]),
-    places.systemFile,
+    systemConfigFile,
   ];
   for (const path of paths) {
     const opened = openTrusted(path);
     if (opened === null) continue;
     const bytes = reading('config', path, () => readDescriptor(opened.descriptor));
     const ownFolders = [home !== null && belongsToCaller(home) ? home : null, configHome];
-    const folders = [...ownFolders, dirname(places.systemFile)].filter((folder) => folder !== null);
+    const folders = [...ownFolders, dirname(systemConfigFile)].filter((folder) => folder !== null);
     const isConfined = !folders.some((folder) => isInside(dirname(path), folder));
     return { path, mode: opened.mode, text: decode(bytes, path), isConfined };
   }
   return null;
 }
 
-function readNamed({ flag, cwd }: SearchPlaces, named: string): FoundFile {
-  const subject = flag === null ? 'REDLOCK_CONFIG' : '--config';
+function readNamed(subject: string, named: string, cwd: string): FoundFile {
   const path = resolve(cwd, named);
   const missing = new ConfigError(`${subject}: ${quoted(named)}: no such file (name a YAML file)`);
   if (named === '') throw missing;

@@ -10,12 +10,13 @@ import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { enclosingLeaseOf } from '../text/held-locks.ts';
 import type { RunArguments } from './arguments.ts';
+import type { ExecutionContext } from './execution-context.ts';
 import type { Place } from './layer.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';
 import { refuseContradictions, refuseTimings } from './rules.ts';
 import { type SettingKey, settingKeys, type ValuesOf } from './setting-table.ts';
-import { type ExecutionContext, Sources } from './sources.ts';
+import { Sources } from './sources.ts';
 
 type Values = ValuesOf<SettingKey>;
 
@@ -40,19 +41,18 @@ export interface Settings
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
 }
 
-export interface SettingsRequest extends ExecutionContext {
-  readonly args: RunArguments;
-}
-
 /**
  * Resolves each value (flag, then environment, then file, then default), and checks the values one
  * by one and together.
  * @throws UsageError (64), ConfigError (78)
  */
-export async function resolveSettings(request: SettingsRequest): Promise<Settings> {
-  const { args, cwd, environment } = request;
+export async function resolveSettings(
+  args: RunArguments,
+  around: ExecutionContext,
+): Promise<Settings> {
   const { names, command } = args;
-  const sources = await Sources.read(args.options, request);
+  const { cwd, environment } = around;
+  const sources = await Sources.read(args.options, around);
   const values = sources.values(settingKeys);
   const enclosing = values.isReentrant ? enclosingLeaseOf(environment, names) : null;
   const timings = timingsOf(sources, values, enclosing);

@@ -3,10 +3,10 @@
 // so a bad value for one program does not stop the other. A bad value is an error even where a
 // nearer layer hides it: otherwise it would show on the day when the flag is left out.
 
-import { workingFolder } from '../system/working-folder.ts';
-import { ConfigError, ValueError } from '../text/errors.ts';
+import { ValueError } from '../text/errors.ts';
 import { nearest } from '../text/suggestion.ts';
 import type { OptionValues } from './arguments.ts';
+import type { ExecutionContext } from './execution-context.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
 import { errorWith, type Given, type Layer, noLayer, urlMasters } from './layer.ts';
 import {
@@ -24,21 +24,6 @@ import {
   type ValuesOf,
 } from './setting-table.ts';
 import { suspicionOfTtl } from './values.ts';
-
-/** The environment and the directories that a program is started in. */
-export interface ExecutionContext {
-  readonly environment: NodeJS.ProcessEnv;
-  readonly cwd: string;
-  /** $HOME; where ~/.redlockrc is looked for. */
-  readonly home: string | undefined;
-  /** The last place to look for a configuration: /etc/redlockrc, except in tests. */
-  readonly systemConfigFile?: string;
-  /**
-   * False: the working directory and its parents are not searched. Completion does not search them,
-   * because it runs before the user has run anything there. Default: true.
-   */
-  readonly searchesParents?: boolean;
-}
 
 /** The value that wins; null without one. */
 export interface Chosen<Value> {
@@ -73,17 +58,8 @@ export class Sources {
 
   /** @throws ConfigError (78) when the configuration file cannot be read */
   static async read(options: OptionValues, around: ExecutionContext): Promise<Sources> {
-    const { environment, cwd, home } = around;
-    const found = await findConfigFile({
-      flag: options.config,
-      variable: variableIn(environment, 'REDLOCK_CONFIG'),
-      cwd,
-      searchesParents: around.searchesParents ?? true,
-      home,
-      configHome: environment.XDG_CONFIG_HOME,
-      systemFile: around.systemConfigFile ?? '/etc/redlockrc',
-    });
-    const file = found && (await readConfigFile(found, environment));
+    const found = findConfigFile(options.config, around);
+    const file = found && (await readConfigFile(found, around.environment));
     return new Sources(options.layer, around, file);
   }
 
@@ -189,12 +165,4 @@ function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
       const meant = nearest(name, variableNames, 2);
       return meant === null ? [] : [`${name.slice(0, 80)}: not a setting (did you mean ${meant}?)`];
     });
-}
-
-/** @throws ConfigError when the working directory has been removed */
-export function executionContext(environment: NodeJS.ProcessEnv): ExecutionContext {
-  const cwd = workingFolder();
-  if (cwd === null)
-    throw new ConfigError('working directory: it has been removed (go to one that is there)');
-  return { environment, cwd, home: environment.HOME };
 }

@@ -6,8 +6,8 @@
 
 import { basename } from 'node:path';
 import { type GivenOptions, readOptions, readOptionValues } from '../config/arguments.ts';
+import type { ExecutionContext } from '../config/execution-context.ts';
 import { kindOf, type OptionRow, optionTable, settingKeys } from '../config/setting-table.ts';
-import type { ExecutionContext } from '../config/sources.ts';
 import type { Clock } from '../lock/ports.ts';
 import { UsageError } from '../text/errors.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';

@@ -1,11 +1,12 @@
 // The settings of every verb: the masters, what a lock needs, and its timings.
 
 import type { OptionValues } from '../config/arguments.ts';
+import type { ExecutionContext } from '../config/execution-context.ts';
 import type { Place } from '../config/layer.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
 import { refuseContradictions } from '../config/rules.ts';
 import type { ValuesOf } from '../config/setting-table.ts';
-import { type ExecutionContext, Sources } from '../config/sources.ts';
+import { Sources } from '../config/sources.ts';
 import { heldTimings, type LockTimings } from '../lock/timings.ts';
 
 const keys = [
