@@ -1,6 +1,6 @@
 // Parses the command line into options, NAMEs and the command. Values stay texts; settings.ts reads
 // them together with environment and file. Errors of commander become UsageErrors of one line.
-// *Note:* everything behind the first `--` is cut off before commander sees it. Without `--`,
+// *Note:* everything after the first `--` is cut off before commander sees it. Without `--`,
 // commander runs twice, up to NAME and from there up to COMMAND. A single run would hand `--ttl` to
 // the command, or take an -n of the command for an option of redlock-run.
 
@@ -23,7 +23,7 @@ export interface RunArguments {
   readonly names: readonly string[];
   /** argv of the command; never empty. */
   readonly command: readonly string[];
-  /** Whether `--` stands before the command. */
+  /** Whether `--` precedes the command. */
   readonly isSeparated: boolean;
   readonly dryRun: boolean;
   readonly options: OptionValues;
@@ -32,7 +32,7 @@ export interface RunArguments {
 export type Arguments = PrintArguments | RunArguments;
 
 /**
- * Takes `argv` (without the program's own name) apart.
+ * Parses `argv`, without the program's own name.
  * @throws UsageError
  */
 export function parseArguments(argv: readonly string[]): Arguments {
@@ -49,7 +49,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
   const options = readOptionValues(given);
   return {
     kind: 'run',
-    names: checked(names),
+    names: checkNames(names),
     command: commandOf(given, args, names),
     isSeparated: cut >= 0,
     dryRun: given.has('--dry-run'),
@@ -80,7 +80,7 @@ function readNames(args: readonly string[], given: GivenOptions): Reading {
   return { names: operands, command: [], unknown: unknown[0] };
 }
 
-function checked(names: readonly string[]): readonly string[] {
+function checkNames(names: readonly string[]): readonly string[] {
   if (names.length === 0)
     throw new UsageError(
       'NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)',

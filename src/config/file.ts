@@ -1,4 +1,4 @@
-// The configuration file: found (the one that was named, else the first in the usual places; no
+// The configuration file: found (the one that was named, else the first of the places searched; no
 // other file is read), and read as a layer: its scalar keys as texts, its masters with the line of
 // each. yaml.ts parses it, schema.ts checks its shape. The libraries of both are loaded only for a
 // file with text in it: loading them takes longer than reading the file.
