@@ -107,7 +107,8 @@ export function spellingsOf(
   return row.argument === undefined ? flags : `${flags} ${row.argument}`;
 }
 
-function flagsOf(row: OptionRow): string {
+/** The same with room for a short spelling where there is none, so that the long ones line up. */
+export function flagsOf(row: Parameters<typeof spellingsOf>[0]): string {
   return row.short === undefined ? `    ${spellingsOf(row)}` : spellingsOf(row);
 }
 

@@ -222,6 +222,13 @@ function parse(program: Command, args: readonly string[]): Rest {
   }
 }
 
+/** The option that has this spelling. */
+export function optionSpelt(rows: readonly OptionRow[], word: string): OptionRow | undefined {
+  return rows.find(({ short, long, aliases = [], hiddenAliases = [] }) =>
+    [short, long, ...aliases, ...hiddenAliases].includes(word),
+  );
+}
+
 /**
  * The error for a word that looks like an option, but is not in the table. Its suggestion never
  * means the opposite of that word.

@@ -3,17 +3,11 @@
 // refused afterwards, so that `redlockctl --json status x` and `redlockctl status x --json` are the
 // same.
 
-import {
-  defaultColumns,
-  endOfHelp,
-  entry,
-  optionEntries,
-  spellingsOf,
-  wrapped,
-} from '../cli/help.ts';
+import { defaultColumns, endOfHelp, entry, flagsOf, optionEntries, wrapped } from '../cli/help.ts';
 import {
   type GivenOptions,
   type OptionValues,
+  optionSpelt,
   textOf as optionText,
   type PrintArguments,
   readOptions,
@@ -131,17 +125,13 @@ function rowOf(verb: string): VerbRow {
  * @throws UsageError for an option where the value of another one has to stand
  */
 function refuseOptionsAsValues(argv: readonly string[]): void {
-  const rowNamed = (word: string) =>
-    allOptions.find(({ short, long, aliases = [], hiddenAliases = [] }) =>
-      [short, long, ...aliases, ...hiddenAliases].includes(word),
-    );
   for (let at = 0; at < argv.length && argv[at] !== '--'; at += 1) {
     const word = argv[at] as string;
-    if (rowNamed(word)?.argument === undefined) continue;
+    if (optionSpelt(allOptions, word)?.argument === undefined) continue;
     at += 1;
     const value = argv[at] ?? '';
     const [name = ''] = value.split('=', 1);
-    if (rowNamed(name) === undefined) continue;
+    if (optionSpelt(allOptions, name) === undefined) continue;
     const how = word.startsWith('--') ? `${word}=${value}` : `${word}${value}`;
     throw new UsageError(`${word}: ${quoted(value)}: is an option (write ${how} if it is meant)`);
   }
@@ -222,8 +212,7 @@ export function synopsisOf({ verb, operands }: VerbRow): string {
 
 /** The options of a verb stand under it. */
 function indented({ options }: VerbRow, columns: number): string[] {
-  return options.flatMap((option) => {
-    const flags = option.short === undefined ? `    ${spellingsOf(option)}` : spellingsOf(option);
-    return entry(`    ${flags}`, option.description, 32, columns);
-  });
+  return options.flatMap((option) =>
+    entry(`    ${flagsOf(option)}`, option.description, 32, columns),
+  );
 }

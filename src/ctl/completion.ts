@@ -5,7 +5,12 @@
 // shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
-import { type GivenOptions, readOptions, readOptionValues } from '../config/arguments.ts';
+import {
+  type GivenOptions,
+  optionSpelt,
+  readOptions,
+  readOptionValues,
+} from '../config/arguments.ts';
 import type { ExecutionContext } from '../config/execution-context.ts';
 import { kindOf, type OptionRow, optionTable, settingKeys } from '../config/setting-table.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -81,9 +86,7 @@ function read(rows: readonly OptionRow[], args: readonly string[]): Reading {
       const rest = args.slice(index + 1);
       return { operands: [...operands, ...rest], pending, commandLength: rest.length };
     } else if (word.startsWith('-')) {
-      const row = rows.find(({ long, short, aliases = [] }) =>
-        [long, short, ...aliases].includes(word),
-      );
+      const row = optionSpelt(rows, word);
       pending = row?.argument === undefined ? null : row;
     } else operands.push(word);
   }
