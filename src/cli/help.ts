@@ -35,9 +35,9 @@ export function endOfHelp(
   ];
 }
 
-/** How wide help is where the terminal is not known, and at most. */
-export const usualColumns = 80;
-const mostColumns = 100;
+/** The width of help where that of the terminal is unknown, and its limit. */
+export const defaultColumns = 80;
+const maxColumns = 100;
 
 /** A stream that may be a terminal; one without a width has 0 or no columns. */
 export interface Width {
@@ -47,11 +47,11 @@ export interface Width {
 
 /** The width for the help on this stream. */
 export function helpColumns({ isTTY, columns }: Width): number {
-  return isTTY && columns ? Math.min(columns, mostColumns) : usualColumns;
+  return isTTY && columns ? Math.min(columns, maxColumns) : defaultColumns;
 }
 
-/** No wider than so many columns, where words allow; ends with a newline. */
-export function renderHelp(columns = usualColumns): string {
+/** Lines of at most `columns`, where words allow; ends with a newline. */
+export function renderHelp(columns = defaultColumns): string {
   const groups = [...new Set(optionTable.map((row) => row.group))].flatMap((group) => [
     '',
     `${group} options:`,
@@ -107,12 +107,13 @@ export function spellingsOf(
   return row.argument === undefined ? flags : `${flags} ${row.argument}`;
 }
 
-function flagsOf(row: OptionRow): string {
+/** The same with room for a short spelling where there is none, so that the long ones line up. */
+export function flagsOf(row: Parameters<typeof spellingsOf>[0]): string {
   return row.short === undefined ? `    ${spellingsOf(row)}` : spellingsOf(row);
 }
 
 /**
- * `  left     text` as lines of at most so many columns; the text is wrapped and begins at
+ * `  left     text` as lines of at most `columns`; the text is wrapped and begins at
  * `column`, or nearer to the left where there is little room.
  */
 export function entry(left: string, text: string, column: number, columns: number): string[] {
@@ -123,7 +124,7 @@ export function entry(left: string, text: string, column: number, columns: numbe
   return [head + (lines[0] ?? '').slice(from), ...lines.slice(1)].map((line) => line.trimEnd());
 }
 
-/** Lines of at most so many columns, broken between words; each begins with `indent`. */
+/** Lines of at most `columns`, broken between words; each begins with `indent`. */
 export function wrapped(text: string, columns: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';

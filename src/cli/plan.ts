@@ -1,6 +1,14 @@
 // What --dry-run prints on stdout: the settings of one run as aligned text for people. The command
 // is shown as JSON, so that an empty argument or a trailing space is visible.
 
+import {
+  defaultTextOf,
+  fieldOf,
+  keyRow,
+  kindOf,
+  type SettingKey,
+  settingKeys,
+} from '../config/setting-table.ts';
 import type { Settings } from '../config/settings.ts';
 import { warningLine } from '../config/warning.ts';
 import { driftMsOf, quorumOf } from '../lock/quorum.ts';
@@ -8,18 +16,14 @@ import { stopAtMsOf } from '../lock/timings.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { renderDuration } from '../text/time.ts';
 
-interface Row {
-  readonly label: string;
-  readonly value: string;
-  readonly source: string;
-}
+type Row = readonly [label: string, value: string, source: string];
 
 /** Ends with a newline. With verbosity `verbose` each line also says where the value came from. */
 export function renderPlan(settings: Settings): string {
   const rows = rowsOf(settings);
-  const labelWidth = Math.max(...rows.map((row) => row.label.length)) + 2;
-  const valueWidth = Math.min(40, Math.max(...rows.map((row) => row.value.length))) + 2;
-  const lines = rows.map(({ label, value, source }) => {
+  const labelWidth = Math.max(...rows.map(([label]) => label.length)) + 2;
+  const valueWidth = Math.min(40, Math.max(...rows.map(([, value]) => value.length))) + 2;
+  const lines = rows.map(([label, value, source]) => {
     const line = label.padEnd(labelWidth) + value;
     return settings.verbosity === 'verbose'
       ? `${line.padEnd(labelWidth + valueWidth - 2)}  ${source}`.trimEnd()
@@ -28,147 +32,98 @@ export function renderPlan(settings: Settings): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A row of a setting, with where its value came from. */
-type RowOf = (label: string, key: string, value: string) => Row;
+/** Shown elsewhere: in the key, and with the masters. */
+const hidden: readonly SettingKey[] = ['prefix', 'local', 'localDirectory'];
+
+/** In this order, also with their defaults; all others only with another value. */
+const always: readonly SettingKey[] = [
+  'masterTimeout',
+  'giveUpAfter',
+  'wait',
+  'conflictExitCode',
+  'jitter',
+  'holdAtLeast',
+  'restartGrace',
+  'differingMasters',
+  'fencing',
+  'history',
+  'reentrant',
+  'foreground',
+  'keepBackground',
+  'isolate',
+  'maxRun',
+  'logFormat',
+];
+const above: readonly SettingKey[] = ['ttl', 'signal', 'killAfter'];
 
 function rowsOf(settings: Settings): Row[] {
-  const from: RowOf = (label, key, value) => ({
-    label,
-    value,
-    source: settings.sources[key] ?? '',
-  });
-  return [
-    ...lockRows(settings, from),
-    ...mastersOf(settings),
-    ...timingRows(settings, from),
-    ...waitRows(settings, from),
-    ...recordRows(settings, from),
-    ...runRows(settings, from),
-    ...outputRows(settings, from),
+  const { names, prefix, sources, ttlMs, driftFactor, url, reportFile, configFile } = settings;
+  const row = (key: SettingKey): Row => [
+    labelOf(key),
+    valueText(key, settings),
+    sources[key] ?? '',
   ];
-}
-
-function lockRows(settings: Settings, from: RowOf): Row[] {
-  const { names, prefix, sharing, slotCount, preemptible, protocol } = settings;
+  const others = settingKeys.filter(
+    (key) => ![...hidden, ...always, ...above].includes(key) && !hasDefault(key, settings),
+  );
+  const warnings = [...settings.warnings, ...settings.minorWarnings.map(warningLine)];
+  const words = settings.command.map((word) => quoted(word, 4096));
   return [
-    ...names.flatMap((name) => [
-      { label: 'name', value: quoted(name), source: 'argument NAME' },
-      from('key', 'prefix', quoted(prefix + name)),
+    ...names.flatMap((name): Row[] => [
+      ['name', quoted(name), 'argument NAME'],
+      ['key', quoted(prefix + name), sources.prefix ?? ''],
     ]),
-    ...(sharing === 'shared' ? [from('shared', 'shared', 'yes')] : []),
-    ...(sharing === 'slots' ? [from('slots', 'slots', String(slotCount))] : []),
-    ...(preemptible === 'never' ? [] : [from(preemptible, preemptible, 'yes')]),
-    ...(protocol === 'redlock' ? [] : [from('protocol', 'protocol', protocol)]),
-  ];
-}
-
-function derived(label: string, durationMs: number): Row {
-  return { label, value: renderDuration(durationMs), source: 'derived' };
-}
-
-function timingRows(settings: Settings, from: RowOf): Row[] {
-  const { ttlMs, driftFactor } = settings;
-  return [
-    from('ttl', 'ttl', renderDuration(ttlMs)),
+    ...mastersOf(settings),
+    row('ttl'),
     derived('drift', driftMsOf(ttlMs, driftFactor)),
     derived('extend every', settings.extendEveryMs),
     derived('stop at', stopAtMsOf(settings)),
-    from('stop signal', 'signal', settings.stopSignal),
-    from('kill after', 'killAfter', renderDuration(settings.graceMs)),
+    row('signal'),
+    row('killAfter'),
     derived('margin', settings.marginMs),
-    from('master timeout', 'masterTimeout', renderDuration(settings.masterTimeoutMs)),
-    from('give up after', 'giveUpAfter', renderDuration(settings.giveUpAfterMs)),
-  ];
-}
-
-function waitRows(settings: Settings, from: RowOf): Row[] {
-  const { waitMs, retries, conflictExitCode, jitterMs, holdAtLeastMs, holdOn } = settings;
-  const { maxWaiters } = settings;
-  return [
-    from('wait', 'wait', waitMs === null ? 'forever' : renderDuration(waitMs)),
-    ...(retries === null
+    ...[...always, ...others].map(row),
+    ...(url === null ? [] : [['url', url, 'the CI job'] as const]),
+    ...(reportFile === null
       ? []
-      : [
-          from('retry count', 'retryCount', String(retries.count)),
-          from('retry delay', 'retryDelay', renderDuration(retries.delayMs)),
-          from('retry jitter', 'retryJitter', renderDuration(retries.jitterMs)),
-        ]),
-    from('conflict exit code', 'conflictExitCode', String(conflictExitCode)),
-    from('jitter', 'jitter', renderDuration(jitterMs)),
-    from('hold at least', 'holdAtLeast', renderDuration(holdAtLeastMs)),
-    ...(holdOn === 'always' ? [] : [from('hold on', 'holdOn', holdOn)]),
-    ...(maxWaiters === null ? [] : [from('max waiters', 'maxWaiters', String(maxWaiters))]),
+      : [['report', quoted(reportFile, 4096), sources.report ?? ''] as const]),
+    ...(configFile === null ? [] : [['config file', quoted(configFile, 4096), ''] as const]),
+    ...warnings.map((warning) => ['warning', warning, ''] as const),
+    ['command', `[${words.join(', ')}]`, 'argument COMMAND'],
   ];
 }
 
-function recordRows(settings: Settings, from: RowOf): Row[] {
-  const { note, label, url, historyBytes, sources } = settings;
-  return [
-    from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
-    from('differing masters', 'differingMasters', settings.differingMasters),
-    from('fencing', 'fencing', yesNo(settings.isFenced)),
-    from('history', 'history', yesNo(settings.hasHistory)),
-    ...(sources.historyBytes === 'default'
-      ? []
-      : [from('history bytes', 'historyBytes', String(historyBytes))]),
-    ...(note === null ? [] : [from('note', 'note', quoted(note, 200))]),
-    ...(label === null ? [] : [from('label', 'label', quoted(label))]),
-    ...(url === null ? [] : [{ label: 'url', value: url, source: 'the CI job' }]),
-  ];
+/** `killAfter` is `kill after`. */
+function labelOf(key: SettingKey): string {
+  return key === 'signal'
+    ? 'stop signal'
+    : key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-function runRows(settings: Settings, from: RowOf): Row[] {
-  const { foreground, onLost, notify, maxRunMs } = settings;
-  return [
-    from('reentrant', 'reentrant', yesNo(settings.isReentrant)),
-    from('foreground', 'foreground', foreground === null ? 'by terminal' : yesNo(foreground)),
-    from('keep background', 'keepBackground', yesNo(settings.keepsBackground)),
-    from('isolate', 'isolate', yesNo(settings.isIsolated)),
-    ...(onLost === null ? [] : [from('on lost', 'onLost', quoted(onLost, 4096))]),
-    ...(notify === null ? [] : [from('notify', 'notify', quoted(notify, 4096))]),
-    from('max run', 'maxRun', maxRunMs === null ? 'none' : renderDuration(maxRunMs)),
-  ];
+function valueText(key: SettingKey, settings: Settings): string {
+  const value = settings[fieldOf(key) as keyof Settings];
+  const render = kindOf(key).render as (value: unknown) => string;
+  return value === null ? defaultTextOf(key) : render(value);
 }
 
-function outputRows(settings: Settings, from: RowOf): Row[] {
-  const { reportFile, configFile } = settings;
-  const words = settings.command.map((word) => quoted(word, 4096));
-  return [
-    from('log format', 'logFormat', settings.logFormat),
-    ...(reportFile === null ? [] : [from('report', 'report', quoted(reportFile, 4096))]),
-    ...(configFile === null
-      ? []
-      : [{ label: 'config file', value: quoted(configFile, 4096), source: '' }]),
-    ...[...settings.warnings, ...settings.minorWarnings.map(warningLine)].map((warning) => ({
-      label: 'warning',
-      value: warning,
-      source: '',
-    })),
-    { label: 'command', value: `[${words.join(', ')}]`, source: 'argument COMMAND' },
-  ];
+function hasDefault(key: SettingKey, settings: Settings): boolean {
+  const { default: text } = keyRow(key);
+  const byDefault = text === undefined ? null : kindOf(key).parse(text);
+  return settings[fieldOf(key) as keyof Settings] === byDefault;
 }
 
-function yesNo(is: boolean): string {
-  return is ? 'yes' : 'no';
+function derived(label: string, durationMs: number): Row {
+  return [label, renderDuration(durationMs), 'derived'];
 }
 
 function mastersOf({ local, localDirectory, masters, sources }: Settings): Row[] {
-  if (!local) {
-    const count = masters.length;
-    const rows = masters.map((master) => ({
-      label: 'master',
-      value: master.name,
-      source: sources.masters ?? '',
-    }));
-    const quorum = { label: 'quorum', value: `${quorumOf(count)} of ${count}`, source: 'derived' };
-    return count > 0 ? [...rows, quorum] : rows;
+  if (local) {
+    const directory = localDirectory === null ? '' : ` in ${quoted(localDirectory, 4096)}`;
+    const value = `local: this user's own on this machine${directory}`;
+    return [['masters', value, sources.local ?? '']];
   }
-  const directory = localDirectory === null ? '' : ` in ${quoted(localDirectory, 4096)}`;
+  const count = masters.length;
   return [
-    {
-      label: 'masters',
-      value: `local: this user's own on this machine${directory}`,
-      source: sources.local ?? '',
-    },
+    ...masters.map(({ name }): Row => ['master', name, sources.masters ?? '']),
+    ['quorum', `${quorumOf(count)} of ${count}`, 'derived'],
   ];
 }

@@ -1,4 +1,4 @@
-// Lines broken between words, as a terminal of so many columns shows them. *Note:* string-width
+// Lines broken between words, to fit the columns of a terminal. *Note:* string-width
 // takes as long to load as Node starts, so it is only for what is shown to people.
 
 import stringWidth from 'string-width';
@@ -6,8 +6,8 @@ import type { Tone, TonedLine } from './colour.ts';
 
 /**
  * The line in rows of at most `columns`, broken between words; spaces between words stay. Only a
- * word that is wider has a row that is wider. Each further row begins so many columns (`hanging`)
- * behind the beginning of the line.
+ * word that is wider has a row that is wider. Each further row begins `hanging` columns behind
+ * the beginning of the line.
  */
 export function rowsOf(line: string, columns: number, hanging = 0): string[] {
   const [margin = ''] = /^ */.exec(line) ?? [];
@@ -24,8 +24,8 @@ export function rowsOf(line: string, columns: number, hanging = 0): string[] {
 }
 
 /**
- * Lines, such as those of a table, as a terminal of so many columns shows them: what is wider goes
- * on in the next row. null: no terminal, which changes nothing.
+ * Lines, such as those of a table, to fit the columns of a terminal: what is wider goes on in
+ * the next row. null: no terminal, which changes nothing.
  */
 export function fitted(text: string, columns: number | null): string {
   if (columns === null) return text;

@@ -12,6 +12,7 @@ import {
   waiterLine,
   whichOf,
 } from '../text/lines.ts';
+import { plural } from '../text/plural.ts';
 import { causeOfLoss, exitLine, reasonLine, unknownStart } from './ending-line.ts';
 
 /** An attempt has ended, and the wait goes on: the reporter shows a notice of it. */
@@ -81,16 +82,16 @@ const lines: Lines = {
   'fence-raised': ({ fence }, which) =>
     `fence: ${which}: masters counted differently, raising all to ${fence}`,
   acquired: ({ grantedCount, elapsedMs, waitMs }, which) => {
-    const where = `on ${masters(grantedCount)} in ${roughly(elapsedMs)}`;
+    const where = `on ${plural(grantedCount, 'master')} in ${roughly(elapsedMs)}`;
     return `acquired: ${which}: ${where}, after waiting ${roughly(waitMs)}`;
   },
   extended: ({ extendedCount, elapsedMs }, which) =>
-    `extended: ${which}: on ${masters(extendedCount)} in ${roughly(elapsedMs)}`,
+    `extended: ${which}: on ${plural(extendedCount, 'master')} in ${roughly(elapsedMs)}`,
   'extension-failed': ({ validMs, failures }, which) =>
     `${which}: not extended, valid for another ${roughly(validMs)}: ${failuresLine(failures)}`,
   released: ({ releasedCount, keepMs }, which) => {
     const kept = keepMs > 0 ? `, kept for another ${roughly(keepMs)}` : '';
-    return `released: ${which}: on ${masters(releasedCount)}${kept}`;
+    return `released: ${which}: on ${plural(releasedCount, 'master')}${kept}`;
   },
   'release-unconfirmed': ({ failures, remainingMs }, which) => {
     const what = `not released on a quorum: ${failuresLine(failures)}`;
@@ -116,7 +117,7 @@ const lines: Lines = {
   },
   killed: (_, which) => `killed: ${which}: sent SIGKILL`,
   leftovers: ({ count, isKept }, which) => {
-    const what = `the command left ${count === 1 ? '1 process' : `${count} processes`} behind`;
+    const what = `the command left ${plural(count, 'process', 'processes')} behind`;
     return isKept
       ? `left: ${which}: ${what}, going on without the lock`
       : `${which}: ${what}; ending them (--keep-background leaves them)`;
@@ -143,8 +144,4 @@ function causeLine(cause: Cause): string {
     default:
       return cause.kind;
   }
-}
-
-function masters(count: number): string {
-  return count === 1 ? '1 master' : `${count} masters`;
 }

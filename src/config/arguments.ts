@@ -1,6 +1,6 @@
 // Parses the command line into options, NAMEs and the command. Values stay texts; settings.ts reads
 // them together with environment and file. Errors of commander become UsageErrors of one line.
-// *Note:* everything behind the first `--` is cut off before commander sees it. Without `--`,
+// *Note:* everything after the first `--` is cut off before commander sees it. Without `--`,
 // commander runs twice, up to NAME and from there up to COMMAND. A single run would hand `--ttl` to
 // the command, or take an -n of the command for an option of redlock-run.
 
@@ -8,15 +8,9 @@ import { Command, CommanderError, Option } from 'commander';
 import { mistakeInNames } from '../redis/lock-names.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
-import {
-  isOpposite,
-  optionMeantBy,
-  suspicionOfDash,
-  suspicionOfSignal,
-  suspicionOfTime,
-  suspicionOfUnit,
-} from '../text/suggestion.ts';
+import { nearest } from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
+import { type Given, type Layer, urlMasters } from './layer.ts';
 import { isScalarKey, type OptionRow, optionTable, type ScalarKey } from './setting-table.ts';
 import { readOption } from './values.ts';
 
@@ -29,18 +23,16 @@ export interface RunArguments {
   readonly names: readonly string[];
   /** argv of the command; never empty. */
   readonly command: readonly string[];
-  /** Whether `--` stands before the command. */
+  /** Whether `--` precedes the command. */
   readonly isSeparated: boolean;
   readonly dryRun: boolean;
   readonly options: OptionValues;
-  /** Arguments that were most likely not meant so: one line each. */
-  readonly warnings: readonly string[];
 }
 
 export type Arguments = PrintArguments | RunArguments;
 
 /**
- * Takes `argv` (without the program's own name) apart.
+ * Parses `argv`, without the program's own name.
  * @throws UsageError
  */
 export function parseArguments(argv: readonly string[]): Arguments {
@@ -55,16 +47,13 @@ export function parseArguments(argv: readonly string[]): Arguments {
   if (names.length === 0) refuseNames(given);
   const args = cut < 0 ? command : argv.slice(cut + 1);
   const options = readOptionValues(given);
-  const before = left.slice(0, left.length - command.length);
-  const suspicions = [suspicionOfSignal, suspicionOfUnit, suspicionOfTime, suspicionOfDash];
   return {
     kind: 'run',
-    names: checked(names),
+    names: checkNames(names),
     command: commandOf(given, args, names),
     isSeparated: cut >= 0,
     dryRun: given.has('--dry-run'),
     options,
-    warnings: suspicions.flatMap((suspicionOf) => suspicionOf(before) ?? []),
   };
 }
 
@@ -91,7 +80,7 @@ function readNames(args: readonly string[], given: GivenOptions): Reading {
   return { names: operands, command: [], unknown: unknown[0] };
 }
 
-function checked(names: readonly string[]): readonly string[] {
+function checkNames(names: readonly string[]): readonly string[] {
   if (names.length === 0)
     throw new UsageError(
       'NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)',
@@ -126,11 +115,8 @@ function commandOf(
 /** Options by long name; true for a switch, a list for one that may be repeated. */
 export type GivenOptions = Map<string, string | true | string[]>;
 
-/** The values of the options, as texts. */
 export interface OptionValues {
-  /** By key; `--nonblock` is a wait of 0. */
-  readonly values: ReadonlyMap<ScalarKey, { readonly text: string; readonly option: string }>;
-  readonly masters: readonly string[];
+  readonly layer: Layer;
   readonly config: string | null;
   readonly report: string | null;
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
@@ -138,31 +124,27 @@ export interface OptionValues {
 
 /** @throws UsageError for options that contradict each other */
 export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
-  const values = new Map<ScalarKey, { text: string; option: string }>();
-  for (const row of optionTable) {
-    const value = given.get(row.long);
-    if (
-      row.key === undefined ||
-      !isScalarKey(row.key) ||
-      value === undefined ||
-      Array.isArray(value)
-    )
-      continue;
-    values.set(row.key, { text: value === true ? (row.says ?? 'true') : value, option: row.long });
+  const values = new Map<ScalarKey, Given>();
+  const set = (key: ScalarKey, text: string, option: string) =>
+    values.set(key, { text, layer: 'flag', source: `flag ${option}`, subject: option, base: '' });
+  for (const { key, long, value } of optionTable) {
+    const text = given.get(long);
+    if (key === undefined || !isScalarKey(key) || text === undefined) continue;
+    set(key, typeof text === 'string' ? text : String(value), long);
   }
   if (given.has('--nonblock')) {
     // As in flock(1), --wait is overruled, but must be a duration.
     refuseNoDuration('--wait', values.get('wait')?.text ?? '0');
-    values.set('wait', { text: '0', option: '--nonblock' });
+    set('wait', '0', '--nonblock');
   }
   if (given.has('--quiet') && given.has('--verbose')) {
     throw new UsageError('--quiet: with --verbose: contradict each other (leave one out)');
   }
   const unlessQuiet = given.has('--verbose') ? 'verbose' : 'normal';
-  const masters = given.get('--master');
+  const urls = [given.get('--master') ?? []].flat().map(String);
+  const masters = urlMasters(urls, 'flag', '--master');
   return {
-    values,
-    masters: Array.isArray(masters) ? masters : [],
+    layer: { name: 'flag', values, tls: {}, masters, mastersSource: 'flag --master' },
     config: textOf(given.get('--config')),
     report: textOf(given.get('--report')),
     verbosity: given.has('--quiet') ? 'quiet' : unlessQuiet,
@@ -240,23 +222,29 @@ function parse(program: Command, args: readonly string[]): Rest {
   }
 }
 
-/** The error for a word that looks like an option, but is not in the table. */
+/** The option that has this spelling. */
+export function optionSpelt(rows: readonly OptionRow[], word: string): OptionRow | undefined {
+  return rows.find(({ short, long, aliases = [], hiddenAliases = [] }) =>
+    [short, long, ...aliases, ...hiddenAliases].includes(word),
+  );
+}
+
+/**
+ * The error for a word that looks like an option, but is not in the table. Its suggestion never
+ * means the opposite of that word.
+ */
 export function unknownOption(rows: readonly OptionRow[], word: string): UsageError {
   const flag = word.replace(/=.*$/s, '');
-  if (rows.some((row) => row.long === flag))
-    return new UsageError(`${flag}: takes no value (write ${flag})`);
-  const begun = rows.filter(({ long }) => long.startsWith(flag));
-  const meant = optionMeantBy(flag) ?? (begun.length === 1 ? begun[0]?.long : undefined);
-  if (rows.some(({ long }) => long === meant))
-    return new UsageError(`${quoted(flag)}: unknown option (did you mean ${meant}?)`);
-  let suggestion = 'see --help';
-  try {
-    createProgram(rows, new Map()).parse([flag], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    const [, guess = '', guessed = ''] =
-      /\(D(id you mean .*?(--[a-z-]+)\?)\)$/s.exec(error.message) ?? [];
-    if (guess !== '' && !isOpposite(flag, guessed)) suggestion = `d${guess}`;
-  }
-  return new UsageError(`${quoted(flag)}: unknown option (${suggestion})`);
+  const longs = rows.map(({ long }) => long);
+  if (longs.includes(flag)) return new UsageError(`${flag}: takes no value (write ${flag})`);
+  const alike = longs.filter((long) => isNegative(long) === isNegative(flag));
+  const begun = alike.filter((long) => long.startsWith(flag));
+  const meant = begun.length === 1 ? begun[0] : nearest(flag, alike);
+  const advice = meant ? `did you mean ${meant}?` : 'see --help';
+  return new UsageError(`${quoted(flag)}: unknown option (${advice})`);
+}
+
+/** `--no-history` and `--nonblock`, but not `--note` and `--notify`. */
+function isNegative(flag: string): boolean {
+  return /^--no(?!te\b|tify\b)/.test(flag);
 }

@@ -1,4 +1,4 @@
-// The configuration file: found (the one that was named, else the first in the usual places; no
+// The configuration file: found (the one that was named, else the first of the places searched; no
 // other file is read), and read as a layer: its scalar keys as texts, its masters with the line of
 // each. yaml.ts parses it, schema.ts checks its shape. The libraries of both are loaded only for a
 // file with text in it: loading them takes longer than reading the file.
@@ -8,27 +8,12 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId } from '../system/caller.ts';
 import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
-import type { Given, Layer } from './layer.ts';
-import type { MasterEntry, TlsEntry } from './schema.ts';
-import { isScalarKey, keyTable, type ScalarKey } from './setting-table.ts';
+import type { ExecutionContext } from './execution-context.ts';
+import { type Given, type Layer, type MasterGiven, noLayer } from './layer.ts';
+import { scalarKeys } from './setting-table.ts';
 import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
 import type { ConfigWarning } from './warning.ts';
 import type { DataPath, YamlData } from './yaml.ts';
-
-export interface SearchPlaces {
-  /** The value of --config; null when absent. */
-  readonly flag: string | null;
-  /** The value of $REDLOCK_CONFIG. */
-  readonly variable: string | undefined;
-  readonly cwd: string;
-  /** False: the working directory and its parents are not searched. */
-  readonly searchesParents: boolean;
-  /** $HOME; empty, or not an absolute path, counts as absent. */
-  readonly home: string | undefined;
-  /** $XDG_CONFIG_HOME; empty, or not an absolute path, means .config in the home directory. */
-  readonly configHome: string | undefined;
-  readonly systemFile: string;
-}
 
 export interface FoundFile {
   readonly path: string;
@@ -43,35 +28,36 @@ export interface FoundFile {
 }
 
 /**
- * The configuration file, or null when there is none.
+ * The configuration file, or null when there is none. `flag`: the value of --config.
  * @throws ConfigError when a named file cannot be read, or a found one cannot be trusted or read
  */
-export function findConfigFile(places: SearchPlaces): FoundFile | null {
-  const named = places.flag ?? places.variable ?? null;
-  if (named !== null) return readNamed(places, named);
-  const home = absolute(places.home);
-  const configHome = absolute(places.configHome);
+export function findConfigFile(flag: string | null, around: ExecutionContext): FoundFile | null {
+  const { REDLOCK_CONFIG, XDG_CONFIG_HOME } = around.environment;
+  const { cwd, searchesParents = true, systemConfigFile = '/etc/redlockrc' } = around;
+  if (flag !== null) return readNamed('--config', flag, cwd);
+  if (REDLOCK_CONFIG) return readNamed('REDLOCK_CONFIG', REDLOCK_CONFIG, cwd);
+  const home = absolute(around.home);
+  const configHome = absolute(XDG_CONFIG_HOME);
   const settled = configHome ?? (home && join(home, '.config'));
   const paths = [
-    ...(places.searchesParents ? foldersAbove(places.cwd, home) : []).map(fileIn),
+    ...(searchesParents ? foldersAbove(cwd, home) : []).map(fileIn),
     ...(settled === null ? [] : [join(settled, 'redlock-run', 'config.yaml')]),
     ...(home === null ? [] : [fileIn(home)]),
-    places.systemFile,
+    systemConfigFile,
   ];
   for (const path of paths) {
     const opened = openTrusted(path);
     if (opened === null) continue;
     const bytes = reading('config', path, () => readDescriptor(opened.descriptor));
     const ownFolders = [home !== null && belongsToCaller(home) ? home : null, configHome];
-    const folders = [...ownFolders, dirname(places.systemFile)].filter((folder) => folder !== null);
+    const folders = [...ownFolders, dirname(systemConfigFile)].filter((folder) => folder !== null);
     const isConfined = !folders.some((folder) => isInside(dirname(path), folder));
     return { path, mode: opened.mode, text: decode(bytes, path), isConfined };
   }
   return null;
 }
 
-function readNamed({ flag, cwd }: SearchPlaces, named: string): FoundFile {
-  const subject = flag === null ? 'REDLOCK_CONFIG' : '--config';
+function readNamed(subject: string, named: string, cwd: string): FoundFile {
   const path = resolve(cwd, named);
   const missing = new ConfigError(`${subject}: ${quoted(named)}: no such file (name a YAML file)`);
   if (named === '') throw missing;
@@ -171,20 +157,7 @@ function decode(bytes: Uint8Array, path: string): string {
 export interface ConfigFile {
   readonly path: string;
   readonly layer: Layer;
-  /** Null when the key is absent. */
-  readonly masters: ConfigList | null;
-  readonly tls: { readonly entry: TlsEntry; readonly source: string } | null;
   readonly minorWarnings: readonly ConfigWarning[];
-}
-
-export interface ConfigList {
-  /** `/etc/redlockrc:3` */
-  readonly source: string;
-  readonly entries: readonly {
-    readonly entry: MasterEntry;
-    readonly source: string;
-    readonly subject: string;
-  }[];
 }
 
 /** @throws ConfigError with file, line and key */
@@ -192,40 +165,41 @@ export async function readConfigFile(
   file: FoundFile,
   environment: NodeJS.ProcessEnv,
 ): Promise<ConfigFile> {
-  if (file.text.trim() === '')
-    return { path: file.path, layer: new Map(), masters: null, tls: null, minorWarnings: [] };
-  const { parseYaml } = await import('./yaml.ts');
+  const base = dirname(file.path);
+  if (file.text.trim() === '') return { path: file.path, layer: noLayer, minorWarnings: [] };
+  const { parseYaml, renderPath } = await import('./yaml.ts');
   const { checkConfig, refuseCommandsAndSecrets } = await import('./schema.ts');
   const visible = file.isConfined ? /^REDLOCK_/ : /^/;
   const yaml = parseYaml(file.path, file.text, environment, visible);
   if (file.isConfined) refuseCommandsAndSecrets(file.path, yaml);
   const data = checkConfig(file.path, yaml);
-  const source = (...path: DataPath) => `${file.path}:${yaml.lineOf(path)}`;
-  const layer = new Map<ScalarKey, Given>();
-  for (const { key } of keyTable) {
-    const value = data[key];
-    if (!isScalarKey(key) || value === undefined) continue;
-    const subject = `${source(key)}: ${key}`;
-    layer.set(key, {
-      text: String(value),
-      layer: 'file',
-      source: source(key),
-      subject,
-      base: dirname(file.path),
-    });
-  }
-  const entries = data.masters?.map((entry, index) => ({
-    entry: typeof entry === 'string' ? { url: entry } : entry,
-    source: source('masters', index),
-    subject: `${source('masters', index)}: masters[${index}]`,
-  }));
-  return {
-    path: file.path,
-    layer,
-    masters: entries ? { source: source('masters'), entries } : null,
-    tls: data.tls ? { entry: data.tls, source: source('tls') } : null,
-    minorWarnings: warningsAbout(file, yaml),
+  const sourceOf = (...path: DataPath) => `${file.path}:${yaml.lineOf(path)}`;
+  const givenAt = (value: unknown, ...path: DataPath): Given => {
+    const source = sourceOf(...path);
+    const subject = `${source}: ${renderPath(path)}`;
+    return { text: String(value), layer: 'file', source, subject, base };
   };
+  /** The fields of a mapping at this path, each with its place. */
+  const fieldsAt = (data: object, ...path: DataPath) =>
+    Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, givenAt(value, ...path, key)]),
+    );
+  const masters = (data.masters ?? []).map((entry, index): MasterGiven => {
+    const { url, tls = {}, ...own } = typeof entry === 'string' ? { url: entry } : entry;
+    const path = ['masters', index] as const;
+    const login = fieldsAt(own, ...path);
+    return { ...givenAt(url, ...path), login, tls: fieldsAt(tls, ...path, 'tls') };
+  });
+  const layer: Layer = {
+    name: 'file',
+    values: new Map(
+      scalarKeys.flatMap((key) => (key in data ? [[key, givenAt(data[key], key)]] : [])),
+    ),
+    tls: fieldsAt(data.tls ?? {}, 'tls'),
+    masters,
+    mastersSource: sourceOf('masters'),
+  };
+  return { path: file.path, layer, minorWarnings: warningsAbout(file, yaml) };
 }
 
 function warningsAbout(file: FoundFile, yaml: YamlData): ConfigWarning[] {

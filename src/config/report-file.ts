@@ -88,7 +88,7 @@ export const openFlags = {
 
 const descriptor = /^\/(proc\/[^/]+\/(task\/\d+\/)?fd|dev\/fd)\/\d+$/;
 /** As many links as the kernel follows. */
-const mostLinks = 40;
+const maxLinks = 40;
 
 /**
  * Follows the links of an absolute path, those of its folders too.
@@ -109,7 +109,7 @@ export function reportTarget(option: string, file: string): ReportTarget {
       continue;
     }
     linkCount += 1;
-    if (linkCount > mostLinks) throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
+    if (linkCount > maxLinks) throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
     const target = readlinkSync(path);
     names.unshift(...target.split('/'));
     path = isAbsolute(target) ? '/' : dirname(path);

@@ -6,10 +6,11 @@ import * as v from 'valibot';
 import { ConfigError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
-import { type ConfigKey, keyTable, type TlsKey, tlsKeys, type ValueKind } from './setting-table.ts';
+import { type ConfigKey, type KeyRow, keyTable, type TlsKey, tlsKeys } from './setting-table.ts';
+import { kinds } from './values.ts';
 import { type DataPath, renderPath, type YamlData } from './yaml.ts';
 
-export type TlsEntry = Readonly<Partial<Record<TlsKey, string | undefined>>>;
+type TlsEntry = Readonly<Partial<Record<TlsKey, string | undefined>>>;
 
 export interface MasterEntry {
   readonly url: string;
@@ -27,14 +28,13 @@ export type ConfigData = Readonly<Partial<Record<ConfigKey, unknown>>> & {
   readonly tls?: TlsEntry;
 };
 
-const say = (expected: string) => (issue: { input: unknown }) =>
+const messageOr = (expected: string) => (issue: { input: unknown }) =>
   issue.input === null ? 'has no value (give one, or remove the line)' : expected;
-const text = v.string(say('not text (put it in quotes)'));
-const textOrNumber = (expected: string) => v.union([v.string(), v.number()], say(expected));
+const text = v.string(messageOr(kinds.text.mistake));
 
 const tls = v.strictObject(
   Object.fromEntries(tlsKeys.map((key) => [key, v.optional(text)])),
-  say('not a mapping (write caFile: and so on below it)'),
+  messageOr('not a mapping (write caFile: and so on below it)'),
 );
 const master = v.strictObject(
   {
@@ -43,38 +43,26 @@ const master = v.strictObject(
     password: v.optional(text),
     passwordFile: v.optional(text),
     passwordCommand: v.optional(text),
-    passwordTtl: v.optional(textOrNumber('not a duration (write 10m; a bare number is seconds)')),
+    passwordTtl: v.optional(v.union([v.string(), v.number()], messageOr(kinds.span.mistake))),
     tls: v.optional(tls),
   },
-  say('neither a URL nor a mapping with a url'),
+  messageOr('neither a URL nor a mapping with a url'),
 );
 const masters = v.array(
   v.lazy((input) => (typeof input === 'string' ? text : master)),
-  say('not a list (write "- redis://host:6379" below it)'),
+  messageOr('not a list (write "- redis://host:6379" below it)'),
 );
 
-const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
-  duration: textOrNumber('not a duration (write 30s; a bare number is seconds)'),
-  wait: textOrNumber('not a duration (write 30s or forever; a bare number is seconds)'),
-  limit: textOrNumber('not a duration (write 30s or none; a bare number is seconds)'),
-  count: textOrNumber('not a count (write 3)'),
-  slots: textOrNumber('not a number of slots (write a number from 1 to 1000)'),
-  bytes: textOrNumber('not a size (write 64MB)'),
-  holdOn: v.string(say('neither success nor always')),
-  reaction: v.string(say('not warn, error or ignore')),
-  status: textOrNumber('not an exit status (write a number from 0 to 255)'),
-  signal: textOrNumber('not a signal (write TERM, INT, HUP, KILL or a number)'),
-  format: v.string(say('not a log format (write text or json)')),
-  protocol: v.string(say('not a protocol (write redlock, setnx or setnx-ms)')),
-  boolean: v.union([v.string(), v.boolean()], say('neither yes nor no (write true or false)')),
-  text,
-  path: text,
-  masters,
-  tls,
-};
+function schemaOf({ kind }: KeyRow): v.GenericSchema {
+  if (kind === 'masters') return masters;
+  if (kind === 'tls') return tls;
+  const { scalar, mistake } = kinds[kind];
+  if (scalar === null) return v.string(messageOr(mistake));
+  return v.union([v.string(), scalar === 'number' ? v.number() : v.boolean()], messageOr(mistake));
+}
 
 const schema = v.strictObject(
-  Object.fromEntries(keyTable.map((row) => [row.key, v.optional(schemas[row.kind])])),
+  Object.fromEntries(keyTable.map((row) => [row.key, v.optional(schemaOf(row))])),
 );
 const knownKeys: Readonly<Record<string, readonly string[]>> = {
   '': keyTable.map((row) => row.key),

@@ -19,9 +19,9 @@ import { otherWritersOf } from '../system/ownership.ts';
 import { ConfigError, fileError } from '../text/errors.ts';
 
 /** In bytes: many times the size of any configuration. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
-/** The file has more than `mostBytes`; with a code, as errors of node:fs have one. */
+/** The file has more than `maxBytes`; with a code, as errors of node:fs have one. */
 class TooLong extends Error {
   readonly code = 'ERR_TOO_LONG';
 }
@@ -41,7 +41,7 @@ export function readDescriptor(descriptor: number): Buffer {
       const count = readSync(descriptor, chunk);
       if (count === 0) return Buffer.concat(chunks);
       byteCount += count;
-      if (byteCount > mostBytes) throw new TooLong();
+      if (byteCount > maxBytes) throw new TooLong();
       chunks.push(chunk.subarray(0, count));
     }
   } finally {

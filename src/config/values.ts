@@ -1,153 +1,174 @@
-// Reads the text of one value: text in, value or ValueError out, whatever layer the text is from.
+// The kinds of values: how a text is read, whatever layer it is from, and how the value is shown.
 // *Note:* the limit of Node's timers is checked here. A timer of more than 2^31 ms fires at once,
 // so `--max-run 30d` would kill the command.
 
 import { constants } from 'node:os';
-import { type Protocol, protocols } from '../redis/calls/protocol.ts';
-import { type Reaction, reactions } from '../redis/masters-watch.ts';
-import type { HoldOn } from '../run/ports.ts';
+import { resolve } from 'node:path';
+import { protocols } from '../redis/calls/protocol.ts';
+import { reactions } from '../redis/masters-watch.ts';
 import { meaningOf } from '../run/signals.ts';
 import { UsageError, ValueError } from '../text/errors.ts';
 import { quoted, unprintable, withoutPasswords } from '../text/foreign-text.ts';
+import { maxSlotCount, maxTtlMs } from '../text/option-rules.ts';
 import { isBareNumber, parseDuration, renderDuration } from '../text/time.ts';
 
-const longestTimerMs = 2 ** 31 - 1;
-const longestTtlMs = 24 * 3_600_000;
+const maxTimerMs = 2 ** 31 - 1;
 
-/** Milliseconds, 0 or more. */
-export function readDuration(text: string): number {
-  const durationMs = parseDuration(text);
-  if (durationMs > longestTimerMs) {
-    throw new ValueError(
-      `${quoted(text)}: too long a duration (at most ${renderDuration(longestTimerMs)})`,
-    );
-  }
-  return durationMs;
+export interface Kind<Value, Suffix extends string = ''> {
+  /** `base`: where a relative path starts. @throws ValueError */
+  readonly parse: (text: string, base?: string) => Value;
+  /** For --dry-run. */
+  readonly render: (value: NonNullable<Value>) => string;
+  /** What a configuration file may hold besides text. */
+  readonly scalar: 'number' | 'boolean' | null;
+  /** Its words, where it has few, for completion. */
+  readonly choices?: readonly string[];
+  /** Why any other value is refused. */
+  readonly mistake: string;
+  /** What the names of such fields of `Settings` end in. */
+  readonly suffix: Suffix;
 }
 
-/** Milliseconds, more than 0. */
-export function readPositiveDuration(text: string): number {
-  const durationMs = readDuration(text);
-  if (durationMs === 0) throw new ValueError(`${quoted(text)}: must be more than 0 (write 30s)`);
-  return durationMs;
+export const kinds = {
+  duration: duration(parseMs, '30s'),
+  /** More than 0. */
+  span: duration(parseSpan, '30s'),
+  ttl: duration(parseTtl, '30s'),
+  /** null: `forever`. */
+  wait: duration((text) => (text === 'forever' ? null : parseMs(text)), '30s or forever'),
+  /** null: `none` and, as in timeout(1), 0. */
+  limit: duration((text) => (text === 'none' ? null : parseMs(text) || null), '30s or none'),
+  count: integer('not a count (write 3)', 0, 999_999_999),
+  slots: integer('not a number of slots (write a number from 1 to 1000)', 1, maxSlotCount),
+  status: integer('not an exit status (write a number from 0 to 255)', 0, 255),
+  bytes: kind('not a size (write 64MB)', parseBytes, 'number'),
+  signal: {
+    ...kind('not a signal (write TERM, INT, HUP, KILL or a number)', parseSignal, 'number'),
+    choices: ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
+  },
+  boolean: {
+    ...kind('neither yes nor no (write true or false)', parseBoolean, 'boolean'),
+    render: (value: boolean) => (value ? 'yes' : 'no'),
+  },
+  holdOn: oneOf('a condition', ['success', 'always']),
+  reaction: oneOf('a reaction', reactions),
+  format: oneOf('a log format', ['text', 'json']),
+  protocol: oneOf('a protocol', protocols),
+  text: text((given) => given, 4096),
+  note: text(parseNote, 200),
+  path: text((given, base = '') => resolve(base, given), 4096),
+} as const;
+
+/** `parse` returns undefined for what has no message of its own. */
+function kind<Value extends string | number | boolean>(
+  mistake: string,
+  parse: (text: string) => Value | undefined,
+  scalar: 'number' | 'boolean' | null,
+): Kind<Value> {
+  const parseOrRefuse = (given: string) => {
+    const value = parse(given);
+    if (value === undefined) throw new ValueError(`${quoted(given)}: ${mistake}`);
+    return value;
+  };
+  return { parse: parseOrRefuse, render: String, scalar, mistake, suffix: '' };
 }
 
-/** Milliseconds, more than 0, at most 24 hours. */
-export function readTtl(text: string): number {
-  const ttlMs = parseDuration(text);
-  if (ttlMs > longestTtlMs) {
-    throw new ValueError(
-      `${quoted(text)}: after a crash the lock would stay held for more than 24h ` +
-        '(write 30s; the lock is extended while the command runs)',
-    );
-  }
-  return readPositiveDuration(text);
+function duration<Value extends number | null>(
+  parse: (text: string) => Value,
+  advice: string,
+): Kind<Value, 'Ms'> {
+  const mistake = `not a duration (write ${advice}; a bare number is seconds)`;
+  return { parse, render: renderDuration, scalar: 'number', mistake, suffix: 'Ms' };
+}
+
+function integer(mistake: string, min: number, max: number): Kind<number> {
+  const digits = new RegExp(`^\\d{1,${String(max).length}}$`);
+  const isRight = (given: string) =>
+    digits.test(given) && Number(given) >= min && Number(given) <= max;
+  return kind(mistake, (given) => (isRight(given) ? Number(given) : undefined), 'number');
+}
+
+function oneOf<Word extends string>(what: string, words: readonly Word[]): Kind<Word> {
+  const text = words.join(', ').replace(/, (?=[^,]*$)/, ' or ');
+  const parse = (given: string) => words.find((word) => word === given);
+  return { ...kind(`not ${what} (write ${text})`, parse, null), choices: words };
+}
+
+function text<Value extends string | null>(
+  parse: (text: string, base?: string) => Value,
+  maxChars: number,
+): Kind<Value> {
+  const render = (value: string) => quoted(value, maxChars);
+  return { parse, render, scalar: null, mistake: 'not text (put it in quotes)', suffix: '' };
+}
+
+function parseMs(given: string): number {
+  const durationMs = parseDuration(given);
+  if (durationMs <= maxTimerMs) return durationMs;
+  const limit = `at most ${renderDuration(maxTimerMs)}`;
+  throw new ValueError(`${quoted(given)}: too long a duration (${limit})`);
+}
+
+function parseSpan(given: string): number {
+  const durationMs = parseMs(given);
+  if (durationMs > 0) return durationMs;
+  throw new ValueError(`${quoted(given)}: must be more than 0 (write 30s)`);
+}
+
+function parseTtl(given: string): number {
+  if (parseDuration(given) <= maxTtlMs) return parseSpan(given);
+  throw new ValueError(
+    `${quoted(given)}: after a crash the lock would stay held for more than 24h ` +
+      '(write 30s; the lock is extended while the command runs)',
+  );
 }
 
 /** A warning for a valid ttl that may have been meant as milliseconds; null: none. */
-export function suspicionOfTtl(text: string): string | null {
-  if (!isBareNumber(text) || Number(text) < 3600) return null;
-  const meant = renderDuration(readTtl(text));
-  const advice = `write ${text}ms if milliseconds are meant, else ${meant}`;
-  return `${quoted(text)}: ${meant}, since a bare number is seconds (${advice})`;
+export function suspicionOfTtl(given: string): string | null {
+  if (!isBareNumber(given) || Number(given) < 3600) return null;
+  const meant = renderDuration(parseTtl(given));
+  const advice = `write ${given}ms if milliseconds are meant, else ${meant}`;
+  return `${quoted(given)}: ${meant}, since a bare number is seconds (${advice})`;
 }
 
-/** Milliseconds; null for `forever`. */
-export function readWait(text: string): number | null {
-  return text === 'forever' ? null : readDuration(text);
-}
-
-/** Milliseconds; null for `none` and, as in timeout(1), for 0. */
-export function readLimit(text: string): number | null {
-  return text === 'none' ? null : readDuration(text) || null;
-}
-
-/** A whole number, 0 or more. */
-export function readCount(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new ValueError(`${quoted(text)}: not a count (write 3)`);
-  return Number(text);
-}
-
-/** A whole number, 1 to 1000. */
-export function readSlots(text: string): number {
-  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (count < 1 || count > 1000)
-    throw new ValueError(`${quoted(text)}: not a number of slots (write a number from 1 to 1000)`);
-  return count;
-}
-
-/** An exit status, 0 to 255. */
-export function readStatus(text: string): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) {
-    throw new ValueError(`${quoted(text)}: not an exit status (write a number from 0 to 255)`);
-  }
-  return Number(text);
-}
-
-/**
- * A signal by name, with or without SIG, in any case, or by number. Only signals that can end a
- * process are stop signals.
- */
-export function readSignal(text: string): NodeJS.Signals {
+/** By name, with or without SIG, in any case, or by number; only one that can end a process. */
+function parseSignal(given: string): NodeJS.Signals | undefined {
   const known = Object.entries(constants.signals) as [NodeJS.Signals, number][];
-  const upper = text.toUpperCase();
-  const name = /^\d+$/.test(text)
-    ? known.find(([, number]) => number === Number(text))?.[0]
+  const upper = given.toUpperCase();
+  const name = /^\d+$/.test(given)
+    ? known.find(([, number]) => number === Number(given))?.[0]
     : known.find(([candidate]) => candidate === upper || candidate === `SIG${upper}`)?.[0];
-  if (name === undefined)
-    throw new ValueError(`${quoted(text)}: not a signal (write TERM, INT, HUP, KILL or a number)`);
-  if (!meaningOf(name).isEnding)
-    throw new ValueError(`${quoted(text)}: does not end a process (write TERM, INT or KILL)`);
-  return name;
-}
-
-export function readLogFormat(text: string): 'text' | 'json' {
-  if (text !== 'text' && text !== 'json')
-    throw new ValueError(`${quoted(text)}: not a log format (write text or json)`);
-  return text;
+  if (name === undefined || meaningOf(name).isEnding) return name;
+  throw new ValueError(`${quoted(given)}: does not end a process (write TERM, INT or KILL)`);
 }
 
 const unitBytes = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 } as const;
-const leastHistoryBytes = 1024 ** 2;
+const minHistoryBytes = 1024 ** 2;
 
-/** A size in bytes: `64MB`, `1GB`; at least one megabyte. */
-export function readBytes(text: string): number {
-  const [, digits, unit = ''] = /^(\d{1,12}) ?([KMG]i?B|)$/i.exec(text) ?? [];
-  if (digits === undefined) throw new ValueError(`${quoted(text)}: not a size (write 64MB)`);
+/** `64MB`, `1GB`; at least one megabyte. */
+function parseBytes(given: string): number | undefined {
+  const [, digits, unit = ''] = /^(\d{1,12}) ?([KMG]i?B|)$/i.exec(given) ?? [];
+  if (digits === undefined) return undefined;
   const name = unit.toUpperCase().replace('I', '') as keyof typeof unitBytes;
   const bytes = Number(digits) * unitBytes[name];
-  if (bytes < leastHistoryBytes || !Number.isSafeInteger(bytes))
-    throw new ValueError(`${quoted(text)}: less than 1MB, or too much (write 64MB)`);
-  return bytes;
+  if (bytes >= minHistoryBytes && Number.isSafeInteger(bytes)) return bytes;
+  throw new ValueError(`${quoted(given)}: less than 1MB, or too much (write 64MB)`);
 }
 
-/** After which runs --hold-at-least keeps the lock. */
-export function readHoldOn(text: string): HoldOn {
-  if (text !== 'success' && text !== 'always')
-    throw new ValueError(`${quoted(text)}: neither success nor always (write one of them)`);
-  return text;
+function parseBoolean(given: string): boolean | undefined {
+  if (given === 'true' || given === '1') return true;
+  return given === 'false' || given === '0' ? false : undefined;
 }
 
-/** What a run does about a danger that is no mistake of its own. */
-export function readReaction(text: string): Reaction {
-  const reaction = reactions.find((name) => name === text);
-  if (reaction === undefined)
-    throw new ValueError(`${quoted(text)}: not ${reactions.join(', ')} (write one of them)`);
-  return reaction;
-}
-
-/** The form of the key on the masters. */
-export function readProtocol(text: string): Protocol {
-  const protocol = protocols.find((name) => name === text);
-  if (protocol === undefined)
-    throw new ValueError(`${quoted(text)}: not a protocol (write ${protocols.join(', ')})`);
-  return protocol;
-}
-
-export function readBoolean(text: string): boolean {
-  if (text === 'true' || text === '1') return true;
-  if (text === 'false' || text === '0') return false;
-  throw new ValueError(`${quoted(text)}: neither yes nor no (write true or false)`);
+/**
+ * On one line, without the passwords of URLs; null where nothing is left. What is too long for its
+ * place is cut there.
+ */
+function parseNote(given: string): string | null {
+  const line = given
+    .replace(new RegExp(`${unprintable.source}|\\s`, 'gu'), ' ')
+    .replace(/ +/g, ' ');
+  return withoutPasswords(line.trim().slice(0, 4_096)) || null;
 }
 
 /**
@@ -156,25 +177,12 @@ export function readBoolean(text: string): boolean {
  */
 export function readOption<Value>(
   option: string,
-  text: string,
-  read: (text: string) => Value,
+  given: string,
+  parse: (text: string) => Value,
 ): Value {
   try {
-    return read(text);
+    return parse(given);
   } catch (error) {
     throw error instanceof ValueError ? new UsageError(`${option}: ${error.message}`) : error;
   }
-}
-
-export function readText(text: string): string {
-  return text;
-}
-
-/**
- * A text for people, on one line, without the passwords of URLs; null where nothing is left. What
- * is too long for its place is cut there.
- */
-export function readNote(text: string): string | null {
-  const line = text.replace(new RegExp(`${unprintable.source}|\\s`, 'gu'), ' ').replace(/ +/g, ' ');
-  return withoutPasswords(line.trim().slice(0, 4_096)) || null;
 }

@@ -4,14 +4,12 @@
 // password.
 
 import {
-  type Document,
   isAlias,
   isMap,
   isNode,
   isPair,
   isScalar,
   LineCounter,
-  type Node,
   parseDocument,
   visit,
   type YAMLError,
@@ -26,9 +24,9 @@ export interface YamlData {
   readonly data: unknown;
   /** The line of the deepest node that the path reaches, from 1. */
   readonly lineOf: (path: DataPath) => number;
-  /** The strings as they stand in the file, before ${VAR} was replaced, with the path of each. */
+  /** The strings as written in the file, before ${VAR} was replaced, with the path of each. */
   readonly literals: readonly { readonly path: DataPath; readonly text: string }[];
-  /** Every key, wherever it stands. */
+  /** Every key, at any depth. */
   readonly keys: readonly DataPath[];
 }
 
@@ -62,26 +60,25 @@ export function parseYaml(
     throw new ConfigError(`${path}:${lineAt(error.pos[0])}: ${describe(error, text)}`);
   const literals: { path: DataPath; text: string }[] = [];
   const keys: DataPath[] = [];
-  const lineOfNode = (node: Node) => lineAt(node.range?.[0] ?? 0);
+  /** By path, of each key and each item of a list. */
+  const linesByPath = new Map<string, number>();
   visit(document, {
-    Node(_, node) {
-      if (!isAlias(node) && !('anchor' in node && node.anchor)) return;
-      const why = 'anchors and aliases are not supported (write the value again)';
-      throw new ConfigError(`${path}:${lineOfNode(node)}: ${why}`);
-    },
-  });
-  visit(document, {
-    Scalar(position, node, ancestors) {
-      if (position === 'key') keys.push(pathOf(ancestors, node));
-      if (position === 'key' || typeof node.value !== 'string') return;
-      const keyPath = pathOf(ancestors, node);
-      literals.push({ path: keyPath, text: node.value });
-      const replaced = replaceVariables(node.value, environment, visible);
-      if ('why' in replaced) {
-        const which = `${path}:${lineOfNode(node)}: ${renderPath(keyPath)}`;
-        throw new ConfigError(`${which}: ${replaced.why}`);
+    Node(position, node, ancestors) {
+      const line = lineAt(node.range?.[0] ?? 0);
+      if (isAlias(node) || node.anchor) {
+        const why = 'anchors and aliases are not supported (write the value again)';
+        throw new ConfigError(`${path}:${line}: ${why}`);
       }
-      node.value = replaced.text;
+      const keyPath = pathOf(ancestors, node);
+      if (position !== 'value') linesByPath.set(JSON.stringify(keyPath), line);
+      if (position === 'key') keys.push(keyPath);
+      else if (isScalar(node) && typeof node.value === 'string') {
+        literals.push({ path: keyPath, text: node.value });
+        const replaced = replaceVariables(node.value, environment, visible);
+        if ('why' in replaced)
+          throw new ConfigError(`${path}:${line}: ${renderPath(keyPath)}: ${replaced.why}`);
+        node.value = replaced.text;
+      }
     },
   });
   if (document.contents !== null && !isMap(document.contents) && document.toJS() !== null) {
@@ -91,7 +88,12 @@ export function parseYaml(
     data: document.toJS() ?? {},
     literals,
     keys,
-    lineOf: (keyPath) => lineAt(offsetOf(document, keyPath)),
+    lineOf: (keyPath) => {
+      const found = keyPath.map((_, index) =>
+        linesByPath.get(JSON.stringify(keyPath.slice(0, index + 1))),
+      );
+      return found.findLast((line) => line !== undefined) ?? 1;
+    },
   };
 }
 
@@ -139,24 +141,6 @@ function pathOf(ancestors: readonly unknown[], leaf: unknown): DataPath {
     }
   }
   return steps;
-}
-
-/** The offset in the text of the last key, or the last list item, of a path. */
-function offsetOf(document: Document, path: DataPath): number {
-  let node: unknown = document.contents;
-  let offset = 0;
-  for (const step of path) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === step);
-      if (pair === undefined) break;
-      offset = isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
-      node = pair.value;
-    } else if (isNode(node) && 'items' in node && typeof step === 'number') {
-      node = (node.items as unknown[])[step];
-      offset = isNode(node) ? (node.range?.[0] ?? offset) : offset;
-    } else break;
-  }
-  return offset;
 }
 
 function describe(error: YAMLError, text: string): string {

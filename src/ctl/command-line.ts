@@ -3,17 +3,11 @@
 // refused afterwards, so that `redlockctl --json status x` and `redlockctl status x --json` are the
 // same.
 
-import {
-  endOfHelp,
-  entry,
-  optionEntries,
-  spellingsOf,
-  usualColumns,
-  wrapped,
-} from '../cli/help.ts';
+import { defaultColumns, endOfHelp, entry, flagsOf, optionEntries, wrapped } from '../cli/help.ts';
 import {
   type GivenOptions,
   type OptionValues,
+  optionSpelt,
   textOf as optionText,
   type PrintArguments,
   readOptions,
@@ -27,6 +21,7 @@ import { nearest } from '../text/suggestion.ts';
 import { isPattern, literal } from './names.ts';
 import {
   allOptions,
+  operandCounts,
   sharedOptions,
   takesNames,
   type VerbRow,
@@ -78,10 +73,11 @@ export function parseArguments(argv: readonly string[]): Arguments {
       throw new UsageError(`${long}: not an option of ${row.verb} (see --help)`);
   }
   const synopsis = `redlockctl ${row.verb} ${row.operands}`.trim();
-  if (rest.length < row.least)
+  const { min, max } = operandCounts(row);
+  if (rest.length < min)
     throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
-  if (rest.length > row.most) {
-    const what = quoted(rest[row.most] ?? '');
+  if (rest.length > max) {
+    const what = quoted(rest[max] ?? '');
     const option = row.options.some(({ long }) => long === '--token') ? ' --token T' : '';
     throw new UsageError(`${row.verb}: ${what}: unexpected argument (write ${synopsis}${option})`);
   }
@@ -129,51 +125,20 @@ function rowOf(verb: string): VerbRow {
  * @throws UsageError for an option where the value of another one has to stand
  */
 function refuseOptionsAsValues(argv: readonly string[]): void {
-  const rowNamed = (word: string) =>
-    allOptions.find(({ short, long, aliases = [], hiddenAliases = [] }) =>
-      [short, long, ...aliases, ...hiddenAliases].includes(word),
-    );
   for (let at = 0; at < argv.length && argv[at] !== '--'; at += 1) {
     const word = argv[at] as string;
-    if (rowNamed(word)?.argument === undefined) continue;
+    if (optionSpelt(allOptions, word)?.argument === undefined) continue;
     at += 1;
     const value = argv[at] ?? '';
     const [name = ''] = value.split('=', 1);
-    if (rowNamed(name) === undefined) continue;
+    if (optionSpelt(allOptions, name) === undefined) continue;
     const how = word.startsWith('--') ? `${word}=${value}` : `${word}${value}`;
     throw new UsageError(`${word}: ${quoted(value)}: is an option (write ${how} if it is meant)`);
   }
 }
 
-/** What users of other programs type, and the verbs that do it. */
-const verbsMeant: Readonly<Record<string, string>> = {
-  lock: 'acquire or hold',
-  take: 'acquire or hold',
-  unlock: 'release, or break for the lock of another process',
-  free: 'release, or break for the lock of another process',
-  delete: 'break',
-  del: 'break',
-  rm: 'break',
-  steal: 'break',
-  renew: 'extend',
-  refresh: 'extend',
-  show: 'status',
-  get: 'status',
-  info: 'status',
-  unfreeze: 'thaw',
-  unhold: 'release',
-  kill: 'stop, or break for a holder that cannot be reached',
-  locks: 'list',
-  ls: 'list',
-  ps: 'list',
-  log: 'history',
-  logs: 'history',
-  watch: 'top, or status --watch',
-  ping: 'doctor',
-};
-
 function unknownVerb(verb: string): UsageError {
-  const suggestion = Object.hasOwn(verbsMeant, verb) ? verbsMeant[verb] : nearest(verb, verbNames);
+  const suggestion = nearest(verb, verbNames);
   const hint = suggestion ? `did you mean ${suggestion}?` : `one of ${verbNames.join(', ')}`;
   return new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
 }
@@ -188,8 +153,8 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlockctl break deploy', 'take the lock from its holder, after asking'],
 ];
 
-/** No wider than so many columns, where words allow; ends with a newline. */
-export function renderHelp(columns = usualColumns): string {
+/** Lines of at most `columns`, where words allow; ends with a newline. */
+export function renderHelp(columns = defaultColumns): string {
   return [
     'Usage: redlockctl [options] VERB [ARG...]',
     '',
@@ -221,7 +186,7 @@ export function renderHelp(columns = usualColumns): string {
 }
 
 /** The help of one verb, ends with a newline. */
-export function renderVerbHelp(row: VerbRow, columns = usualColumns): string {
+export function renderVerbHelp(row: VerbRow, columns = defaultColumns): string {
   const own = row.options.map((option) => ({ ...option, group: 'Output' as const }));
   return [
     `Usage: redlockctl ${synopsisOf(row)}${own.length === 0 ? '' : ' [options]'}`,
@@ -247,8 +212,7 @@ export function synopsisOf({ verb, operands }: VerbRow): string {
 
 /** The options of a verb stand under it. */
 function indented({ options }: VerbRow, columns: number): string[] {
-  return options.flatMap((option) => {
-    const flags = option.short === undefined ? `    ${spellingsOf(option)}` : spellingsOf(option);
-    return entry(`    ${flags}`, option.description, 32, columns);
-  });
+  return options.flatMap((option) =>
+    entry(`    ${flagsOf(option)}`, option.description, 32, columns),
+  );
 }

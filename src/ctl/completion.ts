@@ -5,9 +5,14 @@
 // shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
-import { type GivenOptions, readOptions, readOptionValues } from '../config/arguments.ts';
-import { type OptionRow, optionTable } from '../config/setting-table.ts';
-import type { ExecutionContext } from '../config/sources.ts';
+import {
+  type GivenOptions,
+  optionSpelt,
+  readOptions,
+  readOptionValues,
+} from '../config/arguments.ts';
+import type { ExecutionContext } from '../config/execution-context.ts';
+import { kindOf, type OptionRow, optionTable, settingKeys } from '../config/setting-table.ts';
 import type { Clock } from '../lock/ports.ts';
 import { UsageError } from '../text/errors.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
@@ -15,18 +20,19 @@ import { scripts } from './completion-scripts.ts';
 import { MasterQuery, usualLimits } from './master-query.ts';
 import { isPattern, literal } from './names.ts';
 import { readSettings } from './settings.ts';
-import { allOptions, sharedOptions, type VerbOption, verbTable } from './verb-table.ts';
+import {
+  allOptions,
+  operandCounts,
+  sharedOptions,
+  type VerbOption,
+  verbTable,
+} from './verb-table.ts';
 
 export interface Candidate {
   readonly word: string;
   /** A description; may be empty. */
   readonly text: string;
 }
-
-const values: Readonly<Record<string, readonly string[]>> = {
-  '--log-format': ['text', 'json'],
-  '--signal': ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
-};
 
 /** names: of locks; commands: what the shell can run. */
 export type Lookup = 'names' | 'commands' | 'files';
@@ -51,15 +57,16 @@ export function candidatesFor(
   if (isOption) return options([...(verb?.options ?? []), ...sharedOptions]);
   if (operands.length === 0 || (operands[0] === 'help' && operands.length === 1))
     return verbTable.map((row) => ({ word: row.verb, text: row.summary }));
-  if (verb === undefined || operands.length > verb.most) return [];
+  if (verb === undefined || operands.length > operandCounts(verb).max) return [];
   if (verb.operands.includes('|'))
     return operands.length === 1 ? plain(verb.operands.split('|')) : [];
   return /NAME|PATTERN/.test(verb.operands) ? 'names' : [];
 }
 
 /** The values of an option that has few. */
-function choicesOf({ long, argument = '' }: OptionRow): readonly string[] {
-  return values[long] ?? (argument.includes('|') ? argument.split('|') : []);
+function choicesOf({ key }: OptionRow): readonly string[] {
+  const known = settingKeys.find((one) => one === key);
+  return (known && kindOf(known).choices) ?? [];
 }
 
 interface Reading {
@@ -79,9 +86,7 @@ function read(rows: readonly OptionRow[], args: readonly string[]): Reading {
       const rest = args.slice(index + 1);
       return { operands: [...operands, ...rest], pending, commandLength: rest.length };
     } else if (word.startsWith('-')) {
-      const row = rows.find(({ long, short, aliases = [] }) =>
-        [long, short, ...aliases].includes(word),
-      );
+      const row = optionSpelt(rows, word);
       pending = row?.argument === undefined ? null : row;
     } else operands.push(word);
   }

@@ -8,6 +8,7 @@ import { renderTable } from '../cli/table.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../text/lines.ts';
+import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState } from './lock-state.ts';
@@ -45,7 +46,7 @@ function isMostLikelyNone({ holders, votes }: LockState): boolean {
 }
 
 function leftOutLine(count: number): string {
-  const keys = count === 1 ? '1 key that never expires' : `${count} keys that never expire`;
+  const keys = plural(count, 'key that never expires', 'keys that never expire');
   const hint = 'redlockctl status NAME shows one';
   return `${keys} left out: without a prefix most likely no lock (${hint})`;
 }

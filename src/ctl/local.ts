@@ -11,6 +11,7 @@ import { ServerRegistry } from '../redis/identity.ts';
 import { Server } from '../redis/server.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
+import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
 import { MasterQuery, usualLimits } from './master-query.ts';
 import type { CtlSettings } from './settings.ts';
@@ -56,7 +57,7 @@ async function stop(call: Call): Promise<number> {
   const query = new MasterQuery(servers, clock, usualLimits(settings.masterTimeoutMs));
   const names = servers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !args.has('--yes')) {
-    const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;
+    const count = `${plural(names.length, 'lock is', 'locks are')} held on them`;
     if (ask === null)
       throw new UsageError(
         `local: stop: ${count} (say --yes to end them too; redlockctl --local list shows them)`,

@@ -1,31 +1,8 @@
-// The table of verbs and of their options. --help, the man page, completion and the parser are made
+// The table of verbs and of their options. --help, the man page, completion and the parser follow
 // from it. Options for masters and configuration are rows of redlock-run's own table.
 
 import { defaultTextOf, type OptionRow, optionTable } from '../config/setting-table.ts';
 import { literal } from './names.ts';
-
-export const verbNames = [
-  'status',
-  'list',
-  'top',
-  'history',
-  'wait',
-  'stop',
-  'break',
-  'freeze',
-  'thaw',
-  'acquire',
-  'hold',
-  'extend',
-  'release',
-  'check',
-  'metrics',
-  'doctor',
-  'acl',
-  'local',
-  'completion',
-] as const;
-export type VerbName = (typeof verbNames)[number];
 
 export type VerbOption = Omit<OptionRow, 'group'>;
 
@@ -33,9 +10,8 @@ export interface VerbRow {
   readonly verb: VerbName;
   /** As in --help: `NAME...`, `[PATTERN]`, `start|stop|status`. */
   readonly operands: string;
-  /** How many operands it takes. */
-  readonly least: number;
-  readonly most: number;
+  /** How many operands it takes; absent: as many as `operands` names. */
+  readonly max?: number;
   readonly summary: string;
   readonly options: readonly VerbOption[];
 }
@@ -50,14 +26,14 @@ function ofRun(long: string): VerbOption {
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
 const [shared, conflict] = [ofRun('--shared'), ofRun('--conflict-exit-code')];
 const [runNote, label] = [ofRun('--note'), ofRun('--label')];
-const usualTtl = `(default: ${defaultTextOf('ttl')})`;
+const ttlDefault = `(default: ${defaultTextOf('ttl')})`;
 const keptTtl: VerbOption = {
   ...ttl,
-  description: `lock validity, extended until the lock is released ${usualTtl}`,
+  description: `lock validity, extended until the lock is released ${ttlDefault}`,
 };
 const onceTtl: VerbOption = {
   ...ttl,
-  description: `how long the lock is held from now on; nothing else extends it ${usualTtl}`,
+  description: `how long the lock is held from now on; nothing else extends it ${ttlDefault}`,
 };
 const stopWait: VerbOption = {
   ...wait,
@@ -171,100 +147,68 @@ export function takesNames({ operands }: Pick<VerbRow, 'operands'>): boolean {
   return operands.includes('NAME');
 }
 
-const rows: readonly VerbRow[] = [
-  {
-    verb: 'status',
+/** By verb, in the order of help. */
+const rows = {
+  status: {
     operands: 'NAME...',
-    least: 1,
-    most: Number.POSITIVE_INFINITY,
     summary: 'show the holder of a lock, its masters and its wait queue; exits 75 when it is held',
     options: [watch, json],
   },
-  {
-    verb: 'list',
+  list: {
     operands: '[PATTERN]',
-    least: 0,
-    most: 1,
     summary: 'list all locks under the prefix, or those that match a pattern such as deploy-*',
     options: [json],
   },
-  {
-    verb: 'top',
+  top: {
     operands: '[PATTERN]',
-    least: 0,
-    most: 1,
     summary:
       'show locks, or those that match a pattern, with holders, queues and masters on the screen ' +
       'every second; arrows and page keys move, q quits',
     options: [],
   },
-  {
-    verb: 'history',
+  history: {
     operands: '[NAME]',
-    least: 0,
-    most: 1,
     summary:
       'show past runs under a lock, or under all: when, for how long, and why one did not happen',
     options: [since, html, svg, json],
   },
-  {
-    verb: 'wait',
+  wait: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary: 'wait until a lock is free, without taking it; exits 75 when it is still held',
     options: [wait, json],
   },
-  {
-    verb: 'stop',
+  stop: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary:
       'ask the holder to stop its command as --signal and --kill-after say, and wait for the ' +
       'release, one minute at most (-w)',
     options: [note, stopWait, json],
   },
-  {
-    verb: 'break',
+  break: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary:
       'take a lock from the holder that is shown; its redlock-run stops the command and exits 79',
     options: [safely, token, note, yes, json],
   },
-  {
-    verb: 'freeze',
+  freeze: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary:
       'let no new run start under a lock until it is thawed; the present one goes on; --note is ' +
       'needed, and shown to all that wait',
     options: [note, until, forTime, json],
   },
-  {
-    verb: 'thaw',
+  thaw: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary: 'end a freeze, no matter which person has set it',
     options: [note, json],
   },
-  {
-    verb: 'acquire',
+  acquire: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary: 'acquire a lock for one --ttl, for several steps, and print its token; not extended',
     options: [shared, onceTtl, wait, nonblock, conflict, runNote, label, json],
   },
-  {
-    verb: 'hold',
+  hold: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary:
       'acquire a lock, print its token, extend it until release, a signal, or the end of a process',
     options: [
@@ -280,80 +224,68 @@ const rows: readonly VerbRow[] = [
       json,
     ],
   },
-  {
-    verb: 'extend',
+  extend: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary: 'extend a lock to another --ttl from now; exits 79 when it was lost',
     options: [onceTtl, ownToken, json],
   },
-  {
-    verb: 'release',
+  release: {
     operands: 'NAME',
-    least: 1,
-    most: 1,
     summary: 'release a lock; exits 79 when it was lost before',
     options: [ownToken, json],
   },
-  {
-    verb: 'check',
+  check: {
     operands: '[NAME]',
-    least: 0,
-    most: 1,
     summary:
       'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token; ' +
       'or: does the job of this NAME still run?',
     options: [ownToken, succeededWithin, maxSkips, json],
   },
-  {
-    verb: 'metrics',
+  metrics: {
     operands: '',
-    least: 0,
-    most: 0,
     summary: 'print locks, runs and masters for Prometheus, or write them for the node exporter',
     options: [textfile, json],
   },
-  {
-    verb: 'doctor',
+  doctor: {
     operands: '',
-    least: 0,
-    // More findings behind --accept.
-    most: 50,
+    max: 50, // Further findings behind --accept.
     summary:
       'check whether the masters are fit for locks: what is wrong, why it matters, how to fix it',
     options: [strict, accept, repairFreezes, json],
   },
-  {
-    verb: 'acl',
+  acl: {
     operands: '',
-    least: 0,
-    most: 0,
     summary: 'print the smallest ACL rules under which redlock-run and redlockctl work',
     options: [configGet, json],
   },
-  {
-    verb: 'local',
+  local: {
     operands: 'start|stop|status',
-    least: 1,
-    most: 1,
     summary: 'start, stop or show the masters of --local, those of this user on this machine',
     options: [yes, json],
   },
-  {
-    verb: 'completion',
+  completion: {
     operands: 'bash|zsh|fish',
-    least: 1,
-    most: Number.POSITIVE_INFINITY,
+    max: Number.POSITIVE_INFINITY,
     summary:
       'print a script that completes both programs and lock names; its comments tell how to use it',
     options: [],
   },
-];
+} satisfies Readonly<Record<string, Omit<VerbRow, 'verb'>>>;
 
-export const verbTable: readonly VerbRow[] = rows.map((row) =>
-  takesNames(row) ? { ...row, options: [...row.options, literalName] } : row,
-);
+export type VerbName = keyof typeof rows;
+export const verbNames = Object.keys(rows) as readonly VerbName[];
+
+export const verbTable = verbNames.map((verb): VerbRow => {
+  const row: Omit<VerbRow, 'verb'> = rows[verb];
+  return { ...row, verb, options: [...row.options, ...(takesNames(row) ? [literalName] : [])] };
+});
+
+/** How many operands a verb takes. */
+export function operandCounts({ operands, max }: VerbRow): { min: number; max: number } {
+  if (operands === '') return { min: 0, max: max ?? 0 };
+  const most = operands.endsWith('...') ? Number.POSITIVE_INFINITY : 1;
+  return { min: operands.startsWith('[') ? 0 : 1, max: max ?? most };
+}
 
 const sharedNames = ['--master', '--config', '--local', '--prefix', '--help', '--version'];
 

@@ -9,13 +9,14 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
-import { alone, type Claim } from '../lock/types.ts';
-import { newClaim, onSomeSlot } from '../lock/value.ts';
+import type { Claim } from '../lock/types.ts';
+import { newClaim, sharingOf } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { mistakeInNames } from '../redis/lock-names.ts';
 import { reactions } from '../redis/masters-watch.ts';
 import { userName } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';
+import { contradictionIn, maxSlotCount, maxTtlMs } from '../text/option-rules.ts';
 import { nearest } from '../text/suggestion.ts';
 import { usageError } from './error.ts';
 import type {
@@ -29,15 +30,13 @@ import type {
 /** A check of a value, and the advice for a bad one. */
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string];
 
-const isDuration = (value: unknown) =>
-  typeof value === 'number' && value >= 0 && value <= longestMs;
+const isDuration = (value: unknown) => typeof value === 'number' && value >= 0 && value <= maxTtlMs;
 const isFunction = (value: unknown) => typeof value === 'function';
-const isText = (value: unknown) => typeof value === 'string';
-const isFlag = (value: unknown) => typeof value === 'boolean';
 
-/** The longest duration that is accepted, in ms: a day. */
-export const longestMs = 86_400_000;
 const duration: Rule = [isDuration, 'write milliseconds, at most a day'];
+const callback: Rule = [isFunction, 'write a function'];
+const text: Rule = [(value) => typeof value === 'string', 'write a string'];
+const flag: Rule = [(value) => typeof value === 'boolean', 'write true or false'];
 
 const retryRules: Record<keyof RetryOptions, Rule> = {
   count: [
@@ -51,10 +50,7 @@ const retryRules: Record<keyof RetryOptions, Rule> = {
 const lockRules: Record<keyof LockOptions, Rule> = {
   waitMs: [(wait) => wait === null || isDuration(wait), 'write milliseconds, or null for ever'],
   giveUpAfterMs: duration,
-  retries: [
-    (retries) => retries === null || typeof retries === 'object',
-    'write { count, delayMs, jitterMs } or null',
-  ],
+  retries: [(retries) => typeof retries === 'object', 'write { count, delayMs, jitterMs } or null'],
   masterTimeoutMs: [
     (timeout) => isDuration(timeout) && timeout !== 0,
     'write milliseconds, more than 0',
@@ -64,32 +60,32 @@ const lockRules: Record<keyof LockOptions, Rule> = {
     (factor) => typeof factor === 'number' && factor >= 0 && factor < 1,
     'write a number from 0 to below 1',
   ],
-  fence: [isFlag, 'write true or false'],
-  label: [isText, 'write a string'],
+  fence: flag,
+  label: text,
 };
 
 export const acquireRules: Record<keyof AcquireOptions, Rule> = {
   ...lockRules,
   signal: [(signal) => signal instanceof AbortSignal, 'write an AbortSignal'],
-  keepAlive: [isFlag, 'write true or false'],
-  shared: [isFlag, 'write true or false'],
+  keepAlive: flag,
+  shared: flag,
   slots: [
-    (count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= 1000,
+    (count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= maxSlotCount,
     'write 1 to 1000',
   ],
-  supersede: [isFlag, 'write true or false'],
+  supersede: flag,
 };
 
 export const redlockRules: Record<keyof RedlockOptions, Rule> = {
   ...lockRules,
-  prefix: [isText, 'write a string'],
+  prefix: text,
   restartGraceMs: duration,
   differingMasters: [
-    (reaction) => reactions.some((one) => one === reaction),
+    (word) => reactions.some((one) => one === word),
     `write ${reactions.join(', ')}`,
   ],
-  newToken: [isFunction, 'write a function'],
-  onEvent: [isFunction, 'write a function'],
+  newToken: callback,
+  onEvent: callback,
 };
 
 /** @throws RedlockError `usage` */
@@ -130,13 +126,11 @@ export function formOf(given: Resources, options: AcquireOptions): Form {
   const resources = namesIn(given);
   const { shared = false, slots = 1, supersede = false } = options;
   const preemptible = supersede ? 'supersede' : 'never';
-  if (slots === 1)
-    return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, preemptible };
-  if (resources.length > 1)
-    throw usageError('slots: with several names: slots are for one name (leave one out)');
-  if (shared)
-    throw usageError('slots: with shared: a shared lock has no limit of holders (leave one out)');
-  return { resources, sharing: onSomeSlot(slots, Math.random), preemptible };
+  const sharing = sharingOf(shared, slots, Math.random);
+  const found = contradictionIn({ slots: slots > 1, shared, names: resources.length > 1 });
+  if (found === null) return { resources, sharing, preemptible };
+  const [one, other, why] = found;
+  throw usageError(`${one}: with ${other === 'names' ? 'several names' : other}: ${why}`);
 }
 
 /** A copy, because the caller may change the array afterwards. */

@@ -9,7 +9,7 @@ import { acquireLock } from '../lock/acquire.ts';
 import type { LockEvent } from '../lock/ports.ts';
 import { usualDriftFactor } from '../lock/quorum.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
-import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
+import { type LockTimings, lockTimings } from '../lock/timings.ts';
 import type { Retries } from '../lock/wait.ts';
 import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
@@ -17,15 +17,8 @@ import { MastersWatch } from '../redis/masters-watch.ts';
 import { usualRestartGraceMs } from '../redis/restart.ts';
 import { Server } from '../redis/server.ts';
 import { createPlainClock } from '../system/clock.ts';
-import {
-  acquireRules,
-  Claims,
-  checkOptions,
-  type Form,
-  formOf,
-  longestMs,
-  redlockRules,
-} from './claim.ts';
+import { maxTtlMs, timingMistake } from '../text/option-rules.ts';
+import { acquireRules, Claims, checkOptions, type Form, formOf, redlockRules } from './claim.ts';
 import { abortedError, notAcquiredError, usageError } from './error.ts';
 import { HeldLease } from './held-lease.ts';
 import type { Lease } from './lease.ts';
@@ -239,7 +232,7 @@ export class Redlock implements AsyncDisposable {
 
 /** @throws RedlockError `usage` for timings with which a lock cannot be held safely */
 function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): LockTimings {
-  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > longestMs) {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > maxTtlMs) {
     throw usageError(
       `ttl: ${ttlMs}: not a time to live (write whole milliseconds, from 1 to a day)`,
     );
@@ -250,11 +243,15 @@ function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): L
     reserveMs: options.reserveMs ?? Math.min(5000, Math.floor(ttlMs / 4)),
     driftFactor: options.driftFactor ?? usualDriftFactor,
   });
-  const danger = dangerOf(timings, isKeptAlive);
-  if (danger === null) return timings;
   const { masterTimeoutMs, reserveMs } = timings;
-  const which = `ttl ${ttlMs} ms, masterTimeoutMs ${masterTimeoutMs}, reserveMs ${reserveMs}`;
-  throw usageError(`timings: ${which}: ${danger} (raise the ttl or lower the others)`);
+  const shown = {
+    ttl: `${ttlMs} ms`,
+    masterTimeoutMs: `${masterTimeoutMs}`,
+    reserveMs: `${reserveMs}`,
+  };
+  const mistake = timingMistake(timings, isKeptAlive, shown);
+  if (mistake !== null) throw usageError(`timings: ${mistake}`);
+  return timings;
 }
 
 function retriesOf(retries: RetryOptions): Retries {

@@ -47,7 +47,7 @@ export function lockTimings({ masterTimeoutMs, ...choice }: Choice): LockTimings
 }
 
 /** Of a lock that redlockctl holds: there is no command to stop. May be unsafe: see dangerOf. */
-export function heldTimings(ttlMs: number, masterTimeoutMs: number): LockTimings {
+export function heldTimings(ttlMs: number, masterTimeoutMs: number | null): LockTimings {
   return lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor });
 }
 

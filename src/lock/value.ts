@@ -146,8 +146,12 @@ export function sharingIn(value: string, slot: number): Sharing {
   return { kind: 'slots', slotCount: Number(slotCount), slot };
 }
 
-/** A random first slot of so many: clients that come together do not all try the same one. */
-export function onSomeSlot(slotCount: number, random: Random): Sharing {
+/**
+ * `slotCount`: one slot, or null, is no slots. The first slot is random: clients that come together
+ * do not all try the same one.
+ */
+export function sharingOf(isShared: boolean, slotCount: number | null, random: Random): Sharing {
+  if (slotCount === null || slotCount === 1) return { kind: isShared ? 'shared' : 'exclusive' };
   return { kind: 'slots', slotCount, slot: 1 + Math.floor(random() * slotCount) };
 }
 

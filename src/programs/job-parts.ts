@@ -1,7 +1,6 @@
 // What one job needs, made from its settings: its masters (those that are named, or this user's own
 // on this machine), its lock or the one around it, a claim, new for every attempt, a waiter's id.
 
-import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,8 +11,8 @@ import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
 import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { type HeldLock, Redlock } from '../lock/redlock.ts';
-import type { Claim, EnclosingLease, Sharing } from '../lock/types.ts';
-import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
+import type { Claim, EnclosingLease } from '../lock/types.ts';
+import { type HolderRecord, newClaim, sharingOf } from '../lock/value.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
@@ -185,16 +184,16 @@ const mostIdBytes = 200;
 
 /** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {
-  const { names: resources, ttlMs, isFenced, preemptible, holdAtLeastMs } = settings;
+  const { names: resources, ttlMs, isFenced, holdAtLeastMs } = settings;
   const kept = holdAtLeastMs > 0 ? { keptMs: holdAtLeastMs } : {};
   const record = { ...holderRecordOf(settings), ...kept, since: new Date().toISOString() };
-  const wish = { resources, sharing: sharingOf(settings), preemptible, ttlMs, isFenced };
+  const wish = { ...formOf(settings), resources, ttlMs, isFenced };
   return newClaim(wish, randomBytes(20).toString('base64url'), record);
 }
 
 export function waiterIdFor(settings: Settings, runId: string): string {
-  const { preemptible, note } = settings;
-  const traits = { sharing: sharingOf(settings), preemptible };
+  const { note } = settings;
+  const traits = formOf(settings);
   const record = holderRecordOf(settings);
   for (let kept = note ?? ''; ; kept = [...kept].slice(0, -1).join('').trimEnd()) {
     const id = waiterIdOf(traits, runId, whoOf({ ...record, note: kept }));
@@ -221,8 +220,16 @@ export function holderRecordOf({
 /** Found out once: the system reads files for it, and every attempt needs it. */
 let ourselves: Pick<HolderRecord, 'host' | 'pid' | 'user'> | null = null;
 
-function sharingOf({ sharing, slotCount }: Settings): Sharing {
-  if (sharing !== 'slots') return { kind: sharing };
-  assert(slotCount !== null, 'slots without a number of them');
-  return onSomeSlot(slotCount, Math.random);
+/** A run that may be replaced may also be superseded while it waits. */
+function formOf({
+  isShared,
+  slotCount,
+  isSuperseded,
+  isReplaced,
+}: Settings): Pick<Claim, 'sharing' | 'preemptible'> {
+  const unlessReplaced = isSuperseded ? 'supersede' : 'never';
+  return {
+    sharing: sharingOf(isShared, slotCount, Math.random),
+    preemptible: isReplaced ? 'replace' : unlessReplaced,
+  };
 }

@@ -11,7 +11,7 @@ import { type ErrorOutput, reportFailure, reportOutputFailure } from '../cli/fai
 import { helpColumns, renderVersion, type Width } from '../cli/help.ts';
 import { mayColour } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/argument-bytes.ts';
-import { executionContext } from '../config/sources.ts';
+import { executionContext } from '../config/execution-context.ts';
 import { type Call, holderRoleName } from '../ctl/call.ts';
 import { type Arguments, parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
 import { Output, type Sink } from '../ctl/output.ts';

@@ -5,16 +5,11 @@ import type { Listen } from '../lock/holder-channel.ts';
 import { deadlineOf } from '../lock/lease-keeper.ts';
 import type { Clock, Random } from '../lock/ports.ts';
 import type { HeldLock } from '../lock/redlock.ts';
+import type { RunTimings } from '../lock/timings.ts';
 import type { Claim, Lease } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import type { Child, TimeLeft } from './child.ts';
 import type { ReportRun, RunRecord, Seen, Signal } from './record.ts';
-
-/** Both in ms before the end of validity. */
-export interface Reserves {
-  readonly reserveMs: number;
-  readonly marginMs: number;
-}
 
 /**
  * *Invariant:* the guard counts from clock readings that were taken before the call. So a process
@@ -22,7 +17,7 @@ export interface Reserves {
  */
 export function timeLeftOf(
   lease: Lease,
-  { reserveMs, marginMs }: Reserves,
+  { reserveMs, marginMs }: Pick<RunTimings, 'reserveMs' | 'marginMs'>,
   clock: Clock,
 ): TimeLeft {
   return () => {
@@ -34,19 +29,7 @@ export function timeLeftOf(
 /** success: only after a command that exited with 0. */
 export type HoldOn = 'success' | 'always';
 
-export interface RunSettings {
-  /** From the stop signal to SIGKILL. */
-  readonly graceMs: number;
-  /**
-   * We send SIGKILL at least this long before the end of validity, and the guard at least three
-   * quarters of it.
-   */
-  readonly marginMs: number;
-  /** The sum of both: the stop signal is sent at least this long before the end of validity. */
-  readonly reserveMs: number;
-  /** From the start of the last confirmed round to the next extension. */
-  readonly extendEveryMs: number;
-  readonly masterTimeoutMs: number;
+export interface RunSettings extends Omit<RunTimings, 'ttlMs' | 'driftFactor'> {
   readonly stopSignal: Signal;
   readonly holdAtLeastMs: number;
   /** After which runs the lock is kept for `holdAtLeastMs`. */

@@ -9,12 +9,30 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const escapedBytes = /[\udc80-\udcff]/u;
 const allEscapedBytes = new RegExp(escapedBytes, 'gu');
 
+/** UTF-8 beyond ASCII: the bytes before the last one (Unicode, table 3-7). */
+const beginnings = [
+  '[\\xc2-\\xdf]',
+  '\\xe0[\\xa0-\\xbf]',
+  '[\\xe1-\\xec\\xee\\xef][\\x80-\\xbf]',
+  '\\xed[\\x80-\\x9f]',
+  '\\xf0[\\x90-\\xbf][\\x80-\\xbf]',
+  '[\\xf1-\\xf3][\\x80-\\xbf]{2}',
+  '\\xf4[\\x80-\\x8f][\\x80-\\xbf]',
+];
+/** A character beyond ASCII, or a byte that is part of none. */
+const beyondAscii = new RegExp(`((?:${beginnings.join('|')})[\\x80-\\xbf])|[\\x80-\\xff]`, 'g');
+
 /** The bytes as text; `bytesOf` gives the same bytes back. */
 export function textOf(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
-    return partsOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).join('');
+    const oneByteEach = Buffer.from(bytes).toString('latin1');
+    return oneByteEach.replace(beyondAscii, (match, character) =>
+      character === undefined
+        ? String.fromCharCode(0xdc00 + match.charCodeAt(0))
+        : Buffer.from(match, 'latin1').toString(),
+    );
   }
 }
 
@@ -32,36 +50,4 @@ export function bytesOf(text: string): Buffer | string {
 /** The text with bytes that are not UTF-8 written as escapes, and nothing else changed. */
 export function withBytesEscaped(text: string): string {
   return text.replace(allEscapedBytes, escapeOf);
-}
-
-/** Decodes character by character. It is slow, but such texts are rare. */
-function partsOf(bytes: Buffer): string[] {
-  const parts: string[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const length = lengthAt(bytes, at);
-    parts.push(
-      length === 0
-        ? String.fromCharCode(0xdc00 + (bytes[at] ?? 0))
-        : bytes.toString('utf8', at, at + length),
-    );
-    at += Math.max(1, length);
-  }
-  return parts;
-}
-
-/** The length of a character whose first byte is below this, and not below the one before. */
-const lengths = [
-  [0x80, 1],
-  [0xc2, 0],
-  [0xe0, 2],
-  [0xf0, 3],
-  [0xf5, 4],
-] as const;
-
-/** The length in bytes of the UTF-8 character at `at`; 0: there is none. */
-function lengthAt(bytes: Buffer, at: number): number {
-  const first = bytes[at] ?? 0;
-  const [, length = 0] = lengths.find(([below]) => first < below) ?? [];
-  const character = bytes.subarray(at, at + length);
-  return Buffer.from(character.toString()).equals(character) ? length : 0;
 }

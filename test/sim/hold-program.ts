@@ -2,6 +2,7 @@
 // holds the lock for a shell, with pipes between them as in src/ctl/steps/hold.ts. The daemon
 // releases the lock unless the token was printed, and later when the shell has ended.
 
+import { heldTimings } from '../../src/lock/timings.ts';
 import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
 import type { KnownHold, LockHandle } from './step-facts.ts';
@@ -78,7 +79,7 @@ export class HoldProgram {
       const ended = AbortSignal.any([holder.interrupted, this.#abandoned.signal]);
       const kept = await system.hold({
         ...request(this.#waitMs, ended),
-        masterTimeoutMs: options.masterTimeoutMs,
+        timings: heldTimings(options.ttlMs, options.masterTimeoutMs),
         listen: null,
         isWanted: () => !known.owner.isDead,
         lineOfEnd: () => null,

@@ -133,7 +133,7 @@ export const stepMutants: readonly Mutant[] = [
     rarely(240, 'in-steps', 'keptForShell'),
     'ctl/steps/holder-daemon.ts',
     'await subscriptions.pause(\n' +
-      '          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,\n' +
+      '          clock.now() < keeper.lease.validUntil ? timings.masterTimeoutMs : 0,\n' +
       '          aborted,\n' +
       '        );',
     "if (!subscriptions.isWoken) return 'lost';",
@@ -168,6 +168,6 @@ export const stepMutants: readonly Mutant[] = [
     rarely(20, 'in-steps', 'keptForShell'),
     'ctl/steps/holder-daemon.ts',
     'killReserveMs: null },',
-    'killReserveMs: null, extendEveryMs: claim.ttlMs * 1.2 },',
+    'killReserveMs: null, extendEveryMs: timings.ttlMs * 1.2 },',
   ),
 ];

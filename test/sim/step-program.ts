@@ -3,7 +3,7 @@
 // reported lock is not litter.
 
 import type { LockRequest } from '../../src/lock/acquire.ts';
-import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { heldTimings } from '../../src/lock/timings.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Signal } from '../../src/run/record.ts';
@@ -89,7 +89,8 @@ export class StepProgram {
   open() {
     const { system, options, witness, prefix } = this.#around;
     const { machine, world, name } = this.process;
-    const { masterTimeoutMs, restartGraceMs, protocol } = options;
+    const { ttlMs, masterTimeoutMs, restartGraceMs, protocol } = options;
+    const timings = heldTimings(ttlMs, masterTimeoutMs);
     const clock = system.createSystemClock(() => {}, machine, maxTimerMs.staying);
     const settings = {
       prefix,
@@ -115,14 +116,13 @@ export class StepProgram {
         const masters = addresses.map(
           (address) => new system.Server(address, settings, registry, clock, 'lock'),
         );
-        const lockSettings = { masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor };
         const redlock = observedRedlock(
           system,
           witness,
           machine,
           masters,
           clock,
-          lockSettings,
+          timings,
           () => {},
         );
         const close = async () => {

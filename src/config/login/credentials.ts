@@ -8,19 +8,15 @@ import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../../redis/address.ts';
 import { ConfigError, fileError, ValueError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
-import type { Given, Layer } from '../layer.ts';
-import type { MasterEntry, TlsEntry } from '../schema.ts';
-import type { ScalarKey, TlsKey } from '../setting-table.ts';
+import type { Given, Layer, LoginGiven, MasterGiven, TlsGiven } from '../layer.ts';
+import type { LoginKey } from '../setting-table.ts';
 import { readTextFile } from '../text-file.ts';
-import { readPositiveDuration } from '../values.ts';
+import { kinds } from '../values.ts';
 import type { Warn } from '../warning.ts';
 import { PasswordCommand, PasswordFile, passwordIn } from './password-source.ts';
 
-/** A value, with what an error about it begins with and where its relative paths start. */
-export type Field = Pick<Given, 'text' | 'subject' | 'base'>;
-
 /** @throws ConfigError when the file cannot be read */
-async function readText({ text: file, base, subject }: Field): Promise<string> {
+async function readText({ text: file, base, subject }: Given): Promise<string> {
   try {
     return readTextFile(resolve(base, file)).toString();
   } catch (error) {
@@ -36,33 +32,28 @@ function notEmpty(text: string, subject: string): string {
   return text;
 }
 
-export type TlsFields = Readonly<Partial<Record<TlsKey, Field>>>;
-
-/** The fields of an entry `tls:`; `subject` is what errors about it begin with. */
-function fieldsOf(entry: TlsEntry | undefined, base: string, subject: string): TlsFields {
-  const given = Object.entries(entry ?? {}).filter(([, text]) => text !== undefined);
-  return Object.fromEntries(
-    given.map(([key, text]) => [key, { text: text ?? '', base, subject: `${subject}.${key}` }]),
-  );
-}
-
 /**
  * What TLS needs, without keys that are not given.
  * @throws ConfigError when a file cannot be read, or does not hold what it should
  */
-async function readTls(fields: TlsFields, subject: string, warn: Warn): Promise<TlsOptions> {
-  const { caFile, certFile, keyFile, servername } = fields;
+async function readTls(
+  { caFile, certFile, keyFile, servername }: TlsGiven,
+  warn: Warn,
+): Promise<TlsOptions> {
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const why = 'only one of certFile and keyFile: a client certificate needs both';
-    throw new ConfigError(`${subject}: ${why} (add the other)`);
+    throw new ConfigError(`${(certFile ?? keyFile)?.subject}: ${why} (add the other)`);
   }
   const [ca, cert, key] = await Promise.all(
     [caFile, certFile, keyFile].map((field) => field && readText(field)),
   );
   if (keyFile !== undefined)
     warnIfExposed(resolve(keyFile.base, keyFile.text), 'private key', warn);
+  const named =
+    servername === undefined ? {} : { servername: notEmpty(servername.text, servername.subject) };
+  if (ca === undefined && cert === undefined) return named;
   const { isAuthority, isCertificate, isKey, isPair } = await import('./pem.ts');
-  const refuse = (field: Field | undefined, why: string) => {
+  const refuse = (field: Given | undefined, why: string) => {
     throw new ConfigError(`${field?.subject}: ${quoted(field?.text ?? '')}: ${why}`);
   };
   if (ca !== undefined && !isAuthority(ca)) {
@@ -78,9 +69,7 @@ async function readTls(fields: TlsFields, subject: string, warn: Warn): Promise<
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
-    ...(servername === undefined
-      ? {}
-      : { servername: notEmpty(servername.text, servername.subject) }),
+    ...named,
   };
 }
 
@@ -91,21 +80,11 @@ type Secret = Pick<MasterAddress, 'password' | 'passwordSource'>;
 export interface DefaultLogin extends Secret {
   readonly username?: string;
   /** For masters with a `tls` of their own, which adds to it. */
-  readonly tls?: TlsOptions;
+  readonly tls: TlsOptions;
   /** For the others: with the variables of the environment. */
-  readonly sharedTls?: TlsOptions;
+  readonly sharedTls: TlsOptions;
   /** Key to source, for the keys that were given. */
   readonly sources: Readonly<Record<string, string>>;
-}
-
-export interface DefaultLoginPlaces {
-  /** In the order of precedence. */
-  readonly layers: readonly Layer[];
-  readonly tls: { readonly entry: TlsEntry; readonly source: string } | null;
-  /** The environment twins of the keys under `tls`. */
-  readonly tlsVariables: Readonly<Partial<Record<TlsKey, Given>>>;
-  /** Where relative paths under `tls` start. */
-  readonly base: string;
 }
 
 const secretKeys = ['password', 'passwordFile', 'passwordCommand'] as const;
@@ -116,89 +95,60 @@ const secretKeys = ['password', 'passwordFile', 'passwordCommand'] as const;
  * passwordCommand come from the same layer
  */
 export async function readDefaultLogin(
-  { layers, tls, tlsVariables, base }: DefaultLoginPlaces,
+  environment: Layer,
+  file: Layer,
   warn: Warn,
 ): Promise<DefaultLogin> {
-  const first = (key: ScalarKey) => layers.find((layer) => layer.has(key))?.get(key);
-  const user = first('username');
-  const layer = layers.find((one) => secretKeys.some((key) => one.has(key))) ?? new Map();
-  const ttl = first('passwordTtl');
-  const secret = await readSecret(
-    {
-      password: layer.get('password'),
-      passwordFile: layer.get('passwordFile'),
-      passwordCommand: layer.get('passwordCommand'),
-      passwordTtl: ttl,
-    },
-    warn,
+  const layers = [environment.values, file.values];
+  const first = (...keys: LoginKey[]) => layers.find((one) => keys.some((key) => one.has(key)));
+  const secrets = first(...secretKeys);
+  const given: LoginGiven = Object.fromEntries(
+    [
+      ['username', first('username')?.get('username')],
+      ...secretKeys.map((key) => [key, secrets?.get(key)]),
+      ['passwordTtl', first('passwordTtl')?.get('passwordTtl')],
+    ].filter(([, one]) => one !== undefined),
   );
-  const subject = tls === null ? '' : `${tls.source}: tls`;
-  const ownFields = fieldsOf(tls?.entry, base, subject);
-  const own = tls === null ? undefined : await readTls(ownFields, subject, warn);
-  const [variable] = Object.values(tlsVariables);
-  const shared =
-    variable === undefined ? own : await readTls({ ...ownFields, ...tlsVariables }, 'tls', warn);
-  const source = variable?.source ?? tls?.source;
+  const own = await readTls(file.tls, warn);
+  const [variable] = Object.values(environment.tls);
+  const shared = variable ? await readTls({ ...file.tls, ...environment.tls }, warn) : own;
+  const [tls] = [variable ?? [], ...Object.values(file.tls)].flat();
+  const named = Object.entries({ ...given, ...(tls ? { tls } : {}) });
   return {
-    ...(user === undefined ? {} : { username: notEmpty(user.text, user.subject) }),
-    ...secret,
-    ...(own === undefined ? {} : { tls: own }),
-    ...(shared === undefined ? {} : { sharedTls: shared }),
-    sources: {
-      ...(user === undefined ? {} : { username: user.source }),
-      ...Object.fromEntries(
-        secretKeys.flatMap((key) => (layer.has(key) ? [[key, layer.get(key)?.source]] : [])),
-      ),
-      ...(ttl === undefined ? {} : { passwordTtl: ttl.source }),
-      ...(source === undefined ? {} : { tls: source }),
-    },
+    ...(await readLogin(given, warn)),
+    tls: own,
+    sharedTls: shared,
+    sources: Object.fromEntries(named.map(([key, { source }]) => [key, source])),
   };
 }
 
 /**
- * The address with the entry's own credentials and then the defaults filled in.
+ * The address with the credentials of the master itself and then the defaults filled in.
  * @throws ConfigError
  */
 export async function logIn(
   address: MasterAddress,
-  entry: MasterEntry,
-  standard: DefaultLogin,
-  base: string,
+  { subject, login, tls }: MasterGiven,
+  byDefault: DefaultLogin,
   warn: Warn,
-  subject: string,
 ): Promise<MasterAddress> {
-  const username =
-    entry.username === undefined ? undefined : notEmpty(entry.username, `${subject}.username`);
-  const field = (key: (typeof secretKeys)[number] | 'passwordTtl') =>
-    entry[key] === undefined
-      ? undefined
-      : { text: String(entry[key]), base, subject: `${subject}.${key}` };
-  const own = await readSecret(
-    {
-      password: field('password'),
-      passwordFile: field('passwordFile'),
-      passwordCommand: field('passwordCommand'),
-      passwordTtl: field('passwordTtl'),
-    },
-    warn,
-  );
+  const { username, ...own } = await readLogin(login, warn);
   const hasOwn = Object.keys(own).length > 0;
   if (username !== undefined && address.username !== undefined)
     throw twice(`${subject}.username`, 'in the url too');
   if (hasOwn && address.password !== undefined)
     throw twice(`${subject}.password`, 'in the url too');
-  const user = username ?? address.username ?? standard.username;
-  const inherited = address.password === undefined ? secretOf(standard) : {};
+  const user = username ?? address.username ?? byDefault.username;
+  const inherited = address.password === undefined ? secretOf(byDefault) : {};
   const secret = hasOwn ? own : inherited;
   const filled = { ...address, ...secret, ...(user === undefined ? {} : { username: user }) };
+  const hasTls = Object.keys(tls).length > 0;
   if (address.tls === undefined) {
-    if (entry.tls === undefined) return filled;
+    if (!hasTls) return filled;
     throw new ConfigError(`${subject}.tls: ${address.name}: not a TLS address (write rediss://)`);
   }
-  if (entry.tls === undefined) return { ...filled, tls: { ...standard.sharedTls } };
-  const name = `${subject}.tls`;
-  const tls = await readTls(fieldsOf(entry.tls, base, name), name, warn);
-  return { ...filled, tls: { ...standard.tls, ...tls } };
+  if (!hasTls) return { ...filled, tls: byDefault.sharedTls };
+  return { ...filled, tls: { ...byDefault.tls, ...(await readTls(tls, warn)) } };
 }
 
 function secretOf({ password, passwordSource }: Secret): Secret {
@@ -208,37 +158,41 @@ function secretOf({ password, passwordSource }: Secret): Secret {
   };
 }
 
-type SecretFields = Readonly<
-  Partial<Record<(typeof secretKeys)[number] | 'passwordTtl', Field | undefined>>
->;
-
-async function readSecret(fields: SecretFields, warn: Warn): Promise<Secret> {
-  const { password, passwordFile, passwordCommand, passwordTtl } = fields;
-  const [one, other] = secretKeys.filter((key) => fields[key] !== undefined);
+async function readLogin(
+  { username, ...given }: LoginGiven,
+  warn: Warn,
+): Promise<Secret & { readonly username?: string }> {
+  const { password, passwordFile, passwordCommand, passwordTtl } = given;
+  const user =
+    username === undefined ? {} : { username: notEmpty(username.text, username.subject) };
+  const [one, other] = secretKeys.filter((key) => given[key] !== undefined);
   if (one !== undefined && other !== undefined)
-    throw twice(fields[one]?.subject ?? one, `as ${other} too`);
-  if (password !== undefined) return { password: notEmpty(password.text, password.subject) };
-  if (passwordFile !== undefined) return readPasswordFile(passwordFile, warn);
-  if (passwordCommand === undefined) return {};
+    throw twice(given[one]?.subject ?? one, `as ${other} too`);
+  if (password !== undefined)
+    return { ...user, password: notEmpty(password.text, password.subject) };
+  if (passwordFile !== undefined)
+    return { ...user, ...(await readPasswordFile(passwordFile, warn)) };
+  if (passwordCommand === undefined) return user;
   const ttlMs = passwordTtl === undefined ? null : readTtlOf(passwordTtl);
   const command = notEmpty(passwordCommand.text, passwordCommand.subject);
-  return { passwordSource: new PasswordCommand(command, passwordCommand.subject, ttlMs) };
+  return { ...user, passwordSource: new PasswordCommand(command, passwordCommand.subject, ttlMs) };
 }
 
-function readTtlOf({ text, subject }: Field): number {
+function readTtlOf({ text, subject }: Given): number {
   try {
-    return readPositiveDuration(text);
+    return kinds.span.parse(text);
   } catch (error) {
     if (error instanceof ValueError) throw new ConfigError(`${subject}: ${error.message}`);
     throw error;
   }
 }
 
-async function readPasswordFile({ text: file, base, subject }: Field, warn: Warn): Promise<Secret> {
+async function readPasswordFile(given: Given, warn: Warn): Promise<Secret> {
+  const { text: file, base, subject } = given;
   const path = resolve(base, file);
-  const text = await readText({ text: file, base, subject });
+  const password = passwordIn(await readText(given));
   const status = warnIfExposed(path, 'password', warn);
-  const password = notEmpty(passwordIn(text), `${subject}: ${quoted(file)}`);
+  notEmpty(password, `${subject}: ${quoted(file)}`);
   // A pipe, as <(...) of a shell is, can be read once only.
   if (!status.isFile()) return { password };
   return { password, passwordSource: new PasswordFile(path, password) };

@@ -7,11 +7,11 @@ import type { PasswordSource } from '../../redis/address.ts';
 import { failed, isFailed } from '../../redis/errors.ts';
 import { readTextFile } from '../text-file.ts';
 
-const longestMs = 10_000;
+const maxRunMs = 10_000;
 /** The pause after a run of the command before a failure, or a refused login, starts it again. */
-const againMs = 1_000;
+const minPauseMs = 1_000;
 /** In characters; tokens of cloud providers have some thousands. */
-const mostChars = 65_536;
+const maxChars = 65_536;
 
 /** What a file with a password holds: one line break at its end is not part of it. */
 export function passwordIn(text: string): string {
@@ -63,7 +63,7 @@ export class PasswordCommand implements PasswordSource {
     const agoMs = Math.abs(Date.now() - this.#ranAt);
     const isOver = agoMs >= (this.#ttlMs ?? Number.POSITIVE_INFINITY);
     const isUseless = isFailed(this.#last) || this.#last === refused;
-    if (this.#last !== null && !isOver && !(isUseless && agoMs >= againMs)) return this.#last;
+    if (this.#last !== null && !isOver && !(isUseless && agoMs >= minPauseMs)) return this.#last;
     this.#running ??= this.#run();
     return this.#running;
   }
@@ -71,7 +71,7 @@ export class PasswordCommand implements PasswordSource {
   renewInMs(): number | null {
     if (this.#ttlMs === null) return null;
     const leftMs = isFailed(this.#last) ? 0 : this.#ttlMs - Math.abs(Date.now() - this.#ranAt);
-    return Math.max(againMs, leftMs);
+    return Math.max(minPauseMs, leftMs);
   }
 
   async #run(): Promise<string | Failed> {
@@ -108,14 +108,14 @@ async function outputOf(command: string): Promise<string | { readonly why: strin
       resolve(answer);
     };
     const timeout = setTimeout(
-      () => end({ why: `has not ended within ${longestMs / 1000} s (run it by hand)` }),
-      longestMs,
+      () => end({ why: `has not ended within ${maxRunMs / 1000} s (run it by hand)` }),
+      maxRunMs,
     );
     process.once('exit', kill);
     child.stdout?.setEncoding('utf8');
     child.stdout?.on('data', (chunk: string) => {
       output += chunk;
-      if (output.length > mostChars)
+      if (output.length > maxChars)
         end({ why: 'prints too much (let it print the password alone)' });
     });
     child.once('error', () => end({ why: 'cannot be started (see /bin/sh)' }));

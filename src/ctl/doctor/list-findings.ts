@@ -15,6 +15,7 @@ import {
 } from '../../redis/master-lists.ts';
 import { printable } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
+import { plural } from '../../text/plural.ts';
 import type { MasterFacts } from './facts.ts';
 import type { Assessment, Finding } from './findings.ts';
 
@@ -117,5 +118,5 @@ function listText({ configuredCount, addresses }: MasterList): string {
   const shown = [...addresses.values()].map((address) => printable(address)).join(', ');
   const unreached = configuredCount - addresses.size;
   const rest = unreached > 0 ? ` (${unreached} not reached)` : '';
-  return `${configuredCount} ${configuredCount === 1 ? 'master' : 'masters'}: ${shown}${rest}`;
+  return `${plural(configuredCount, 'master')}: ${shown}${rest}`;
 }

@@ -7,6 +7,7 @@
 
 import { usualDriftFactor } from '../../lock/quorum.ts';
 import { roughly } from '../../text/lines.ts';
+import { plural } from '../../text/plural.ts';
 import { rateOf, tolerableRate } from './clock-rate.ts';
 import type { MasterFacts } from './facts.ts';
 import {
@@ -190,12 +191,7 @@ export const replicas: Check = ({ replicaCount, address }) => {
   const fix =
     'exclude it from failover (Sentinel: replica-priority 0 on each replica), ' +
     'or give the locks a server of their own';
-  return [
-    'warning',
-    `has ${replicaCount} ${replicaCount === 1 ? 'replica' : 'replicas'}`,
-    why,
-    fix,
-  ];
+  return ['warning', `has ${plural(replicaCount, 'replica')}`, why, fix];
 };
 
 export const eviction: Check = ({ maxMemory, evictionPolicy, address }) => {

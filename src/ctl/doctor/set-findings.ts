@@ -7,6 +7,7 @@ import { quorumOf } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
 import { endpointOf, type MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
+import { plural } from '../../text/plural.ts';
 import type { MasterFacts } from './facts.ts';
 import { type Assessment, isOnThisMachine } from './findings.ts';
 
@@ -60,8 +61,8 @@ export function guard(obstacle: string | null): Assessment {
 /** The number of masters. */
 export function count(masterCount: number): Assessment {
   const survived = masterCount - quorumOf(masterCount);
-  const masters = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}`;
-  const message = `${masters}: ${survived === 0 ? 'none' : survived} may fail`;
+  const mayFail = `${survived || 'none'} may fail`;
+  const message = `${plural(masterCount, 'master')}: ${mayFail}`;
   if (masterCount % 2 === 1 && masterCount > 1) return ok(message);
   const why =
     masterCount === 1
@@ -110,8 +111,7 @@ export function duplicates(facts: readonly (MasterFacts | Failed)[]): Assessment
   }
   const silentCount = known.filter(({ runId }) => runId === null).length;
   if (silentCount === 0) return ok('no server is listed twice');
-  const masters = silentCount === 1 ? '1 master does' : `${silentCount} masters do`;
-  const message = `${masters} not tell a run_id`;
+  const message = `${plural(silentCount, 'master does', 'masters do')} not tell a run_id`;
   return {
     grade: 'unknown',
     message,

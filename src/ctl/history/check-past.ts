@@ -1,7 +1,7 @@
 // `check NAME --succeeded-within DUR` and `--max-skips N`: whether a job still runs, by the history
 // of its lock. It prints nothing when all is well, so that cron sends no mail.
 
-import { readCount, readOption, readPositiveDuration } from '../../config/values.ts';
+import { kinds, readOption } from '../../config/values.ts';
 import { isSuccess, parseRun } from '../../lock/history.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
@@ -33,8 +33,8 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
     const text = args.textOf(option);
     return text === null ? null : readOption(option, text, read);
   };
-  const withinMs = given('--succeeded-within', readPositiveDuration);
-  const mostSkips = given('--max-skips', readCount);
+  const withinMs = given('--succeeded-within', kinds.span.parse);
+  const mostSkips = given('--max-skips', kinds.count.parse);
   const query = await MasterQuery.of(settings, clock);
   const [histories = []] = await query.histories([name], allLines);
   const failures = query.failures();

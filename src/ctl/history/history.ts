@@ -3,10 +3,11 @@
 // added from the state of the lock, and one that has vanished from what it left when it began.
 
 import { writeFile } from '../../cli/output-file.ts';
-import { readOption, readPositiveDuration } from '../../config/values.ts';
+import { kinds, readOption } from '../../config/values.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
+import { plural } from '../../text/plural.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { allLines, MasterQuery, pageSize } from '../master-query.ts';
@@ -39,7 +40,7 @@ export async function history({
 }: Call): Promise<number> {
   const name = args.operands[0] ?? null;
   const since = args.textOf('--since');
-  const sinceMs = since === null ? null : readOption('--since', since, readPositiveDuration);
+  const sinceMs = since === null ? null : readOption('--since', since, kinds.span.parse);
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const written = await writtenNames(query, name, sinceMs === null ? null : nowMs - sinceMs);
@@ -158,7 +159,7 @@ function summaryOf(runs: readonly PastRun[], leftOut: number, isPart: boolean): 
   const sumOf = (some: readonly PastRun[]) => some.reduce((sum, { count }) => sum + count, 0);
   const missedCount = sumOf(runs.filter((run) => kindOf(run) === 'missed'));
   const runCount = sumOf(runs);
-  const count = runCount === 1 ? '1 run' : `${runCount || 'no'} runs`;
+  const count = runCount === 0 ? 'no runs' : plural(runCount, 'run');
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
   const older = isPart ? `${leftOut} and more` : leftOut;
   return `${count}${missed}${leftOut > 0 ? `; ${older} older left out (say --since)` : ''}`;

@@ -2,7 +2,7 @@
 // waits until a quorum shows it no more. It takes nothing away: a holder that does not hear goes
 // on, and `break` is for that one.
 
-import { readOption, readWait } from '../../config/values.ts';
+import { kinds, readOption } from '../../config/values.ts';
 import { exitCode } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
@@ -47,7 +47,7 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
   const { args, settings, clock, tell } = call;
   const by = personOf(call);
   const wait = args.textOf('--wait');
-  const waitMs = wait === null ? usualWaitMs : readOption('--wait', wait, readWait);
+  const waitMs = wait === null ? usualWaitMs : readOption('--wait', wait, kinds.wait.parse);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const lock = lockStateOf(name, reports);

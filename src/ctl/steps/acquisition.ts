@@ -3,9 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { isOwnHold } from '../../cli/own-hold.ts';
-import { conflictOf } from '../../config/sources.ts';
+import { refuseTimings } from '../../config/rules.ts';
 import type { LockRequest } from '../../lock/acquire.ts';
-import { dangerOf, heldTimings } from '../../lock/timings.ts';
 import { alone, type Lease } from '../../lock/types.ts';
 import { type HolderRecord, newClaim } from '../../lock/value.ts';
 import type { IsHeldAround, NotAcquired } from '../../lock/wait.ts';
@@ -14,7 +13,6 @@ import { jsonLine } from '../../text/foreign-text.ts';
 import { heldAroundOf } from '../../text/held-locks.ts';
 import { outcomeOfKind, outcomeTable } from '../../text/outcomes.ts';
 import { busyAdvice, longerWait, refusalLine } from '../../text/refusals.ts';
-import { renderDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
 
 /**
@@ -74,13 +72,7 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
  * @throws UsageError, ConfigError
  */
 export function checkTimings({ settings }: Pick<Call, 'settings'>, isExtended: boolean): void {
-  const { ttlMs, masterTimeoutMs } = settings;
-  const danger = dangerOf(heldTimings(ttlMs, masterTimeoutMs), isExtended);
-  if (danger === null) return;
-  const [ttl, timeout] = [ttlMs, masterTimeoutMs].map(renderDuration);
-  const which = `ttl ${ttl}, masterTimeout ${timeout}`;
-  const message = `${which}: ${danger} (raise ttl, or lower masterTimeout)`;
-  throw conflictOf(settings.timingPlaces, message);
+  refuseTimings(settings, isExtended, settings.timingPlaces);
 }
 
 /** The token; with --json the lease and these facts. */

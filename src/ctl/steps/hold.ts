@@ -32,7 +32,7 @@ export async function hold(call: Call): Promise<number> {
   const isWanted = () => owner === null || processes.isThere(owner);
   const kept = await holdLock({
     ...requestOf(call, opened, label, ended, owner?.pid),
-    masterTimeoutMs: settings.masterTimeoutMs,
+    timings: settings,
     listen,
     isWanted,
     handOver: async (lease) => {

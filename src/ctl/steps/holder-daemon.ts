@@ -6,7 +6,7 @@ import { acquireLock, type LockRequest } from '../../lock/acquire.ts';
 import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
-import { heldTimings } from '../../lock/timings.ts';
+import type { LockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import type { Subscriptions } from '../../lock/wait-queue.ts';
@@ -14,7 +14,7 @@ import { keeperIdOf } from '../../lock/waiter-id.ts';
 
 /** `aborted` of the request: a signal has come to stop. */
 export interface HoldRequest extends LockRequest {
-  readonly masterTimeoutMs: number;
+  readonly timings: LockTimings;
   /** Subscribes to what operators request of the holder; null: they are not listened to. */
   readonly listen: Listen | null;
   /** Whether the process for which it is held still runs. */
@@ -90,14 +90,13 @@ async function keep(
   lease: Lease,
   subscriptions: Subscriptions,
 ): Promise<End> {
-  const { clock, masterTimeoutMs, aborted, isWanted } = request;
-  const { claim } = lease;
+  const { clock, timings, aborted, isWanted } = request;
   const lost = new AbortController();
   const stopped = new AbortController();
   let bug: unknown = null;
   const keeper = new LeaseKeeper(
     lease,
-    { ...heldTimings(claim.ttlMs, masterTimeoutMs), killReserveMs: null },
+    { ...timings, killReserveMs: null },
     {
       ...request,
       onConfirmed: () => {},
@@ -125,7 +124,7 @@ async function keep(
       if (bug !== null) throw bug;
       if (lost.signal.aborted) {
         await subscriptions.pause(
-          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,
+          clock.now() < keeper.lease.validUntil ? timings.masterTimeoutMs : 0,
           aborted,
         );
         if (aborted.aborted) return 'told';

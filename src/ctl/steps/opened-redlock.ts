@@ -6,7 +6,6 @@ import type { LockRequest } from '../../lock/acquire.ts';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock, LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
-import { heldTimings } from '../../lock/timings.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
 import { differenceLine, type OwnList } from '../../redis/master-lists.ts';
@@ -75,8 +74,7 @@ function openOn(
   const masters = addresses.map(
     (address) => new Server(address, { ...settings, ownList }, registry, clock, 'lock'),
   );
-  const timings = heldTimings(settings.ttlMs, settings.masterTimeoutMs);
-  const redlock = new Redlock(masters, clock, timings, () => {});
+  const redlock = new Redlock(masters, clock, settings, () => {});
   const close = async () => {
     await Promise.all(masters.map((master) => master.close()));
   };

@@ -6,6 +6,7 @@ import type { TonedLine } from '../../cli/colour.ts';
 import { renderTable } from '../../cli/table.ts';
 import { oneLine, printable, quoted } from '../../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../../text/lines.ts';
+import { plural } from '../../text/plural.ts';
 import { describeFreeze, type ShownFreeze } from '../holdings.ts';
 import type { Holder, LockState } from '../lock-state.ts';
 import { together, toneOf } from '../lock-text.ts';
@@ -45,7 +46,7 @@ export function renderDashboard(dashboard: Dashboard, columns: number, rows: num
   const room = roomFor(masters.length, columns, rows);
   const locks = inOrder(dashboard.locks).slice(offset, offset + room);
   const waiting = dashboard.locks.reduce((sum, { queue }) => sum + queue.length, 0);
-  const counts = `${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting`;
+  const counts = `${plural(knownCount, 'lock')}, ${waiting} waiting`;
   const set = `${masters.length} masters, quorum ${quorum}`;
   const begin = isNarrow ? '' : `redlockctl top  ${set}  `;
   const title = `${begin}${counts}  ${clockTime(now)}`;

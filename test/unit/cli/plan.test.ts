@@ -118,14 +118,13 @@ it('shows local masters, warnings, a report and the words of the command as they
   ]);
   if (args.kind !== 'run') throw new Error('printed');
   const root = createScratch();
-  const request = {
-    args,
+  const around = {
     environment: {},
     cwd: root,
     home: root,
     systemConfigFile: `${root}/none`,
   };
-  const plan = renderPlan(await resolveSettings(request));
+  const plan = renderPlan(await resolveSettings(args, around));
   expect(plan).toMatch(/^name +"a \\"b\\"\\n"$/m);
   expect(plan).toMatch(/^masters +local: /m);
   expect(plan).not.toMatch(/^quorum/m);
@@ -155,14 +154,13 @@ it('never shows a secret', async () => {
     '--url=redis://:s3cr3t@h',
   ]);
   if (args.kind !== 'run') throw new Error('printed');
-  const request = {
-    args,
+  const around = {
     environment: {},
     cwd: `${root}/work`,
     home: undefined,
     systemConfigFile: `${root}/none`,
   };
-  const settings = await resolveSettings(request);
+  const settings = await resolveSettings(args, around);
   expect(settings.masters.map((master) => master.password)).toEqual(['s3cr3t', 's3cr3t', 's3cr3t']);
   const plan = renderPlan(settings);
   expect(plan).not.toContain('s3cr3t');

@@ -13,8 +13,10 @@ function run(...argv: string[]): RunArguments {
   return args;
 }
 
-const value = (args: RunArguments, key: Parameters<RunArguments['options']['values']['get']>[0]) =>
-  args.options.values.get(key)?.text;
+const value = (
+  args: RunArguments,
+  key: Parameters<RunArguments['options']['layer']['values']['get']>[0],
+) => args.options.layer.values.get(key)?.text;
 
 describe('NAME and COMMAND', () => {
   test.each([
@@ -132,11 +134,10 @@ describe('options', () => {
   });
 
   it('collects masters in their order, on both sides of NAME', () => {
-    expect(run('--master', 'a', 'job', '--master=b', 'ls').options.masters).toEqual(['a', 'b']);
-    expect(run('--master', 'a', 'job', '--master=b', '--', 'ls').options.masters).toEqual([
-      'a',
-      'b',
-    ]);
+    const masters = (...argv: string[]) =>
+      run(...argv).options.layer.masters.map(({ text }) => text);
+    expect(masters('--master', 'a', 'job', '--master=b', 'ls')).toEqual(['a', 'b']);
+    expect(masters('--master', 'a', 'job', '--master=b', '--', 'ls')).toEqual(['a', 'b']);
   });
 
   it('knows config, report, dry run and verbosity', () => {
@@ -148,9 +149,9 @@ describe('options', () => {
     expect(run('-q', 'job', 'ls').options.verbosity).toBe('quiet');
     expect(run('job', 'ls')).toMatchObject({
       dryRun: false,
-      options: { config: null, report: null, verbosity: 'normal', masters: [] },
+      options: { config: null, report: null, verbosity: 'normal', layer: { masters: [] } },
     });
-    expect(run('job', 'ls').options.values.size).toBe(0);
+    expect(run('job', 'ls').options.layer.values.size).toBe(0);
   });
 });
 
@@ -192,9 +193,6 @@ describe('refuses', () => {
     [['job', '-w', '--', 'ls'], '--wait: no value (write --wait DUR)'],
     [['--local=yes', 'job', 'ls'], '--local: takes no value'],
     [['--tll', '5s', 'job', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
-    [['--no-wait', 'job', 'ls'], '"--no-wait": unknown option (did you mean --nonblock?)'],
-    [['--nowait', 'job', 'ls'], '"--nowait": unknown option (did you mean --nonblock?)'],
-    [['--redis', 'h', 'job', 'ls'], '"--redis": unknown option (did you mean --master?)'],
     [['--history', 'job', 'ls'], '"--history": unknown option (see --help)'],
     [['--tll=5s', 'job', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
     [['--nonb', 'job', 'ls'], '"--nonb": unknown option (did you mean --nonblock?)'],
@@ -265,52 +263,3 @@ function messageOf(argv: string[]): string {
     return String(error);
   }
 }
-
-test.each([
-  [['-s', 'TERM', 'job', '--', 'ls'], 'TERM'],
-  [['-s', 'sigkill', '--', 'ls'], 'sigkill'],
-  [['-n', '-s', 'HUP', 'job', 'ls'], 'HUP'],
-])('%j: told that it is a name', (argv, signal) => {
-  expect(run(...argv).warnings).toEqual([
-    `-s: "${signal}" is taken for a lock's name, and -s for --shared ` +
-      `(for the stop signal write --signal ${signal})`,
-  ]);
-});
-
-test('-w 5 minutes: told that it is a name', () => {
-  expect(run('-w', '5', 'minutes', 'job', '--', 'ls').warnings).toEqual([
-    `"minutes": is taken for a lock's name (write 5m for a duration)`,
-  ]);
-});
-
-test('-n 5 job: told that -n takes no time', () => {
-  const line = `-n: takes no value, and "5" is taken for a lock's name (write -w 5)`;
-  expect(run('-n', '5', 'job', '--', 'ls').warnings).toEqual([line]);
-  expect(run('--nonblock', '5', 'job').warnings).toEqual([line]);
-});
-
-test.each([
-  ['\u2013ttl', '--ttl'],
-  ['\u2014ttl', '--ttl'],
-  ['\u2212n', '-n'],
-])('%s: told that it is a name', (word, option) => {
-  expect(run(word, 'job', '--', 'ls').warnings).toEqual([
-    `"${word}": is taken for a lock's name: its dash is no hyphen (write ${option})`,
-  ]);
-});
-
-test.each([
-  [['-n', 'job', '5', '--', 'ls']],
-  [['-n', 'job-5', '--', 'ls']],
-  [['5', '--', 'ls']],
-  [['job\u2013ttl', '--', 'ls', '\u2013l']],
-  [['-w', '5', 'm', '--', 'ls']],
-  [['--slots', '3', 'minutes', '--', 'ls']],
-  [['-w', '5', 'job', '--', 'sleep', '5', 'minutes']],
-  [['-s', 'job', '--', 'ls']],
-  [['TERM', '--', 'ls']],
-  [['-s', 'job', '--', 'kill', '-s', 'TERM']],
-  [['job', 'kill', '-s', 'TERM', '1']],
-])('%j: nothing to tell', (argv) => {
-  expect(run(...argv).warnings).toEqual([]);
-});

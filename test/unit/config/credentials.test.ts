@@ -255,12 +255,12 @@ const refusedCertificates: [string, Scene, string][] = [
   [
     'half a certificate of the environment',
     { environment: { REDLOCK_MASTERS: 'rediss://a', REDLOCK_CERT_FILE: 'cert' } },
-    'tls: only one of certFile and keyFile',
+    'REDLOCK_CERT_FILE: only one of certFile and keyFile',
   ],
   [
     'half a certificate',
     { file: 'masters: ["rediss://a"]\ntls: {certFile: cert}' },
-    'rc:2: tls: only one of certFile and keyFile',
+    'rc:2: tls.certFile: only one of certFile and keyFile',
   ],
 ];
 

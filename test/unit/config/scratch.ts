@@ -47,8 +47,7 @@ export async function settle(
   const { flags = [], words = ['job', '--', 'true'] } = scene;
   const args = parseArguments([...named, ...flags, ...words]);
   if (args.kind !== 'run') throw new Error('printed');
-  return resolveSettings({
-    args,
+  return resolveSettings(args, {
     environment: { ...scene.environment },
     cwd: resolve(root, cwd),
     home: scene.home ?? join(root, 'home'),

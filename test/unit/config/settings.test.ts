@@ -11,6 +11,7 @@ import {
 } from '../../../src/config/setting-table.ts';
 import type { Settings } from '../../../src/config/settings.ts';
 import { usual } from '../../../src/library/options.ts';
+import { claimFor } from '../../../src/programs/job-parts.ts';
 import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
@@ -34,9 +35,13 @@ describe('defaults', () => {
       giveUpAfterMs: 10_000,
       waitMs: null,
       retries: null,
-      sharing: 'exclusive',
+      retryCount: null,
+      retryDelayMs: 200,
+      retryJitterMs: 0,
+      isShared: false,
       slotCount: null,
-      preemptible: 'never',
+      isSuperseded: false,
+      isReplaced: false,
       conflictExitCode: 75,
       jitterMs: 0,
       stopSignal: 'SIGTERM',
@@ -139,10 +144,10 @@ const scalars: readonly (readonly [
   ['conflictExitCode', '--conflict-exit-code', ['0', '255', '3'], 'conflictExitCode', [0, 255, 3]],
   ['jitter', '--jitter', ['1', '2', '3'], 'jitterMs', [1_000, 2_000, 3_000]],
   ['holdAtLeast', '--hold-at-least', ['1', '2', '3'], 'holdAtLeastMs', [1_000, 2_000, 3_000]],
-  ['shared', null, ['', 'false', 'true'], 'sharing', [null, 'exclusive', 'shared']],
+  ['shared', null, ['', 'false', 'true'], 'isShared', [null, false, true]],
   ['slots', '--slots', ['2', '3', '4'], 'slotCount', [2, 3, 4]],
-  ['supersede', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'supersede']],
-  ['replace', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'replace']],
+  ['supersede', null, ['', 'false', 'true'], 'isSuperseded', [null, false, true]],
+  ['replace', null, ['', 'false', 'true'], 'isReplaced', [null, false, true]],
   ['maxRun', '--max-run', ['none', '2', '3'], 'maxRunMs', [null, 2_000, 3_000]],
   ['restartGrace', null, ['', '2', '0'], 'restartGraceMs', [null, 2_000, 0]],
   [
@@ -430,12 +435,13 @@ describe('single values', () => {
 
 describe('several holders', () => {
   it.each([
-    [['--slots', '2'], { sharing: 'slots', slotCount: 2 }],
-    [['--slots', '1'], { sharing: 'exclusive', slotCount: 1 }],
-    [['--slots', '1', '-s'], { sharing: 'shared', slotCount: 1 }],
+    [['--slots', '2'], { sharing: { kind: 'slots', slotCount: 2 }, preemptible: 'never' }],
+    [['--slots', '1'], { sharing: { kind: 'exclusive' } }],
+    [['--slots', '1', '-s'], { sharing: { kind: 'shared' } }],
+    [['--supersede'], { preemptible: 'supersede' }],
     [['--supersede', '--replace'], { preemptible: 'replace' }],
   ])('%j', async (flags, expected) => {
-    expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected);
+    expect(claimFor(await settle({ flags: [...local, ...flags] }))).toMatchObject(expected);
   });
 
   it.each([

@@ -36,12 +36,9 @@ it('stop waits for a minute, and so says its help', () => {
 
 it.each([
   [[], 'VERB: missing'],
-  [['lock', 'a'], '"lock": unknown verb (did you mean acquire or hold?)'],
-  [['unlock', 'a'], '"unlock": unknown verb (did you mean release, or break'],
   [['help', 'statsu'], '"statsu": unknown verb (did you mean status?)'],
   [['statsu', '--help'], '"statsu": unknown verb (did you mean status?)'],
   [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
-  [['unfreeze', 'a'], '"unfreeze": unknown verb (did you mean thaw?)'],
   [['tpo'], '"tpo": unknown verb (did you mean top?)'],
   [['foo'], '"foo": unknown verb (one of status, list, '], // Two letters of three are not top.
   [
@@ -110,7 +107,7 @@ it('switches and values of the verb', () => {
     has('--yes'),
     has('--json'),
     textOf('--token'),
-    flags.values.get('prefix')?.text,
+    flags.layer.values.get('prefix')?.text,
   ]).toEqual([true, false, 'T', 'p:']);
 });
 

@@ -3,6 +3,7 @@
 
 import { expect, it } from 'vitest';
 import { type HoldRequest, hold } from '../../../../src/ctl/steps/holder-daemon.ts';
+import { heldTimings } from '../../../../src/lock/timings.ts';
 import { alone } from '../../../../src/lock/types.ts';
 import { HandClock } from '../../hand-clock.ts';
 
@@ -38,7 +39,7 @@ function held(clock: HandClock, redlock: object, terms: Partial<HoldRequest>) {
     reserveMs: 0,
     aborted: new AbortController().signal,
     listen: null,
-    masterTimeoutMs: 100,
+    timings: heldTimings(3_000, 100),
     isWanted: () => true,
     handOver: async () => true,
     lineOfEnd: () => null,
