@@ -51,8 +51,9 @@ async function stopBoth(run: Succession): Promise<readonly number[]> {
   return both;
 }
 
+/** The guard first: redlock-run reaps one that has ended meanwhile as soon as it goes on. */
 function goOn(pids: readonly number[]): void {
-  for (const pid of pids) process.kill(pid, 'SIGCONT');
+  for (const pid of pids.toReversed()) process.kill(pid, 'SIGCONT');
 }
 
 async function isFree(run: Succession): Promise<void> {
