@@ -72,7 +72,7 @@ async function stop(call: Call): Promise<number> {
       ? connection
       : await Promise.race([
           connection.call('SHUTDOWN', 'NOSAVE'),
-          query.pause(settings.masterTimeoutMs),
+          query.clock.sleep(settings.masterTimeoutMs),
         ]);
     if (isFailed(refusal) && refusal.cause !== 'connection')
       tell(`${server.name}: ${refusal.message}`);

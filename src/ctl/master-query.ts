@@ -51,7 +51,7 @@ export const usualLimits = (answerMs: number): QueryLimits => ({
 
 export class MasterQuery {
   readonly servers: readonly Server<MasterAddress>[];
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #limits: QueryLimits;
   readonly #failed = new Map<Server, Failed>();
   /** Masters whose answer was cut off, and why. */
@@ -60,7 +60,7 @@ export class MasterQuery {
 
   constructor(servers: readonly Server<MasterAddress>[], clock: Clock, limits: QueryLimits) {
     this.servers = servers;
-    this.#clock = clock;
+    this.clock = clock;
     this.#limits = limits;
   }
 
@@ -210,11 +210,6 @@ export class MasterQuery {
     for (const known of [this.#failed, this.#cutOff, this.#spentMs]) known.clear();
   }
 
-  /** Resolves after so many ms. */
-  pause(durationMs: number): Promise<void> {
-    return this.#clock.sleep(durationMs);
-  }
-
   close(): void {
     for (const server of this.servers) void server.close();
   }
@@ -228,7 +223,7 @@ export class MasterQuery {
   async #collect(server: Server, ask: AskPage): Promise<string[]> {
     const { namesMs, nameCount, nameChars } = this.#limits;
     const names = new Set<string>();
-    const beganAt = this.#clock.now();
+    const beganAt = this.clock.now();
     let cursor = '0';
     let charCount = 0;
     for (;;) {
@@ -243,7 +238,7 @@ export class MasterQuery {
       }
       cursor = page.cursor;
       if (cursor === '0') return [...names];
-      if (this.#clock.now() - beganAt >= namesMs)
+      if (this.clock.now() - beganAt >= namesMs)
         return this.#cut(
           server,
           names,
@@ -298,12 +293,12 @@ export class MasterQuery {
       this.#failed.set(server, failed('timeout', `answers took ${roughly(totalMs)} in all`));
     const known = this.#failed.get(server);
     if (known !== undefined) return known;
-    const askedAt = this.#clock.now();
+    const askedAt = this.clock.now();
     const request = { masters: [server], ask: question, isCertain: () => false };
     const late = failed('timeout', `no answer within ${timeoutMs} ms`);
-    const { votes } = await askAll<typeof server, Answer>(request, this.#clock, timeoutMs, late);
+    const { votes } = await askAll<typeof server, Answer>(request, this.clock, timeoutMs, late);
     const answer = votes.get(server) as Answer | Failed;
-    this.#spentMs.set(server, spentMs + this.#clock.now() - askedAt);
+    this.#spentMs.set(server, spentMs + this.clock.now() - askedAt);
     if (isFailed(answer)) this.#failed.set(server, answer);
     return answer;
   }

@@ -55,7 +55,7 @@ export async function status({
     const texts = isJson ? [jsonLine({ locks }).trimEnd()] : shown.map(({ text }) => text);
     lines = rowCountOf(texts, columns ?? Number.POSITIVE_INFINITY);
     query.reset();
-    await query.pause(watchEveryMs);
+    await query.clock.sleep(watchEveryMs);
   }
 }
 

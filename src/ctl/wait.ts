@@ -1,7 +1,6 @@
 // `redlockctl wait NAME`: returns when a lock is free. It only looks: it stands in no queue and
 // does not take the lock, so another client may have it a moment later.
 
-import { WaitNotice } from '../cli/wait-notice.ts';
 import { gaveUpAfter, type ShownHolder } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
@@ -12,7 +11,7 @@ import type { LockState } from './lock-state.ts';
 import { describe, headlineOf, together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
 import { codeOf } from './status.ts';
-import { heldAround } from './steps/acquisition.ts';
+import { heldAround, noticeOf } from './steps/acquisition.ts';
 
 /** The interval of looks. */
 const everyMs = 500;
@@ -20,21 +19,12 @@ const everyMs = 500;
 const expiryMs = 1;
 
 export async function waitUntilFree(call: Call): Promise<number> {
-  const { args, settings, clock, print, tell, stderr, interrupted } = call;
+  const { args, settings, clock, print, tell, interrupted } = call;
   const { waitMs, giveUpAfterMs } = settings;
   const name = args.operands[0] ?? '';
   const query = await MasterQuery.of(settings, clock);
   const aborted = interrupted();
-  const notice = new WaitNotice(
-    {
-      names: [name],
-      waitMs,
-      print: (line, paint) => stderr.write(`redlockctl: ${paint(line)}\n`),
-      isPlain: false,
-    },
-    stderr,
-    call.environment,
-  );
+  const notice = noticeOf(call);
   const isHeldAround = heldAround(call);
   const beganAt = clock.now();
   let quorumSeenAt = beganAt;

@@ -2,7 +2,7 @@
 // alone.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ownershipOf } from '../../src/ctl/steps/ownership.ts';
+import { ownershipOf } from '../../src/ctl/steps/lock-handle.ts';
 import { environmentFor, locksOn, takeBy } from '../cli/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';

@@ -33,7 +33,7 @@ export class Freezer extends SimPerson {
     const { system, witness } = this.crowd;
     return this.step(resource, this.#allowedMs, async (ways, name) => {
       const value = `freeze.${name}`;
-      const query = await ways.query();
+      const query = ways.query;
       const { kind } = await system.freezeLock(query, resource, value, 0);
       query.close();
       this.machine.world.mark(`freeze: ${kind}`);
@@ -44,7 +44,7 @@ export class Freezer extends SimPerson {
   #thaw(resource: string): Promise<void> {
     const { system, witness } = this.crowd;
     return this.step(resource, this.#allowedMs, async (ways) => {
-      const query = await ways.query();
+      const query = ways.query;
       const { kind } = await system.thawLock(query, resource, (value: string) => {
         witness.freezes.ends(value);
         return '';

@@ -75,7 +75,7 @@ export class HoldProgram {
       this.#pipe(front, () => tell(null));
     });
     const kept = await holder.run(async (ways) => {
-      const { close, request } = await ways.redlock();
+      const { close, request } = ways.locking();
       const ended = AbortSignal.any([holder.interrupted, this.#abandoned.signal]);
       const kept = await system.hold({
         ...request(this.#waitMs, ended),

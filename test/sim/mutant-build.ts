@@ -24,7 +24,7 @@ const parts = [
   ...['lock', 'redis', 'run', 'text', 'system', 'local'],
   ...['addresses', 'holdings', 'master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
   ...['acts', 'person'].map((name) => `ctl/people/${name}.ts`),
-  ...['holder-daemon', 'lock-handle', 'ownership'].map((name) => `ctl/steps/${name}.ts`),
+  ...['holder-daemon', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 
 /** The folder of the checkout, from wherever this file has been compiled to. */

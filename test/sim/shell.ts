@@ -81,7 +81,7 @@ export class Shell {
     const { waitMs } = options;
     const program = this.#program(shell, resource, waitMs + giveUpMs);
     const main = async (ways: Ways) => {
-      const { close, request } = await ways.redlock();
+      const { close, request } = ways.locking();
       const acquisition = await system.acquireLock(request(waitMs, program.interrupted));
       close();
       if (acquisition.kind !== 'acquired') return null;
@@ -133,12 +133,12 @@ export class Shell {
     const askedAt = world.now;
     const wasShown = witness.tickets.isShown(handle);
     if (verb === 'release') witness.ended(handle.value, 0);
-    const answer = await this.#result(shell, program, async (ways: Ways) => {
+    const answer = await this.#result(shell, program, async ({ query, redlock }: Ways) => {
       const named = { name: handle.resource, token: handle.token };
       const answer = await {
-        extend: () => system.extendBy(named, options.ttlMs, ways),
-        release: () => system.releaseByToken(named, ways),
-        check: () => system.look(named, ways),
+        extend: () => system.extendBy(named, options.ttlMs, query, redlock),
+        release: () => system.releaseByToken(named, query),
+        check: () => system.look(named, query),
       }[verb]();
       world.mark(`step: ${verb} ${answer.kind}`);
       witness.tell({

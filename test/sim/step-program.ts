@@ -6,6 +6,7 @@ import type { LockRequest } from '../../src/lock/acquire.ts';
 import { heldTimings } from '../../src/lock/timings.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
 import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import type { Server } from '../../src/redis/server.ts';
 import type { Signal } from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
@@ -101,30 +102,21 @@ export class StepProgram {
     };
     const addresses = this.known.endpoints.map(({ address }) => address);
     const random = world.random.stream(name).next;
+    const servers = (use: 'lock' | 'look') => {
+      const registry = new system.ServerRegistry();
+      return addresses.map((one) => new system.Server(one, settings, registry, clock, use));
+    };
+    const redlockOn = (masters: readonly Server[]) => {
+      return observedRedlock(system, witness, machine, masters, clock, timings, () => {});
+    };
+    const seen = servers('look');
     return {
       clock,
-      random,
-      query: async () => {
-        const registry = new system.ServerRegistry();
-        const observers = addresses.map(
-          (address) => new system.Server(address, settings, registry, clock, 'look'),
-        );
-        return new system.MasterQuery(observers, clock, system.usualLimits(masterTimeoutMs));
-      },
-      redlock: async () => {
-        const registry = new system.ServerRegistry();
-        const masters = addresses.map(
-          (address) => new system.Server(address, settings, registry, clock, 'lock'),
-        );
-        const redlock = observedRedlock(
-          system,
-          witness,
-          machine,
-          masters,
-          clock,
-          timings,
-          () => {},
-        );
+      query: new system.MasterQuery(seen, clock, system.usualLimits(masterTimeoutMs)),
+      redlock: redlockOn(seen),
+      locking: () => {
+        const masters = servers('lock');
+        const redlock = redlockOn(masters);
         const close = async () => {
           await Promise.all(masters.map((master) => master.close()));
         };
@@ -141,7 +133,7 @@ export class StepProgram {
           reserveMs: 0,
           aborted,
         });
-        return { redlock, request, close };
+        return { request, close };
       },
     };
   }

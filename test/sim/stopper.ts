@@ -27,7 +27,7 @@ export class Stopper extends SimPerson {
     const { name: host, world } = this.machine;
     const waitMs = heardAfterMs + graceMs + 2 * marginMs + 2 * masterTimeoutMs;
     return this.step(resource, waitMs + 10 * masterTimeoutMs + 1_000, async (ways, name) => {
-      const query = await ways.query();
+      const query = ways.query;
       const [reports = []] = await query.reports([resource]);
       const asked = system.askable(system.lockStateOf(resource, reports), reports);
       const by = { user: 'ops', host, pid: 1, note: name };

@@ -145,7 +145,7 @@ async function carryOut(
       ? server.freeze(name, value, remainingMs ?? 0)
       : ({ kind: 'frozen' } as const),
   );
-  await query.pause(timeoutMs);
+  await query.clock.sleep(timeoutMs);
   const now = await seenOn(query, name);
   const isThawed = now.some((one, at) => !missing.includes(at) && one === null);
   query.reset();

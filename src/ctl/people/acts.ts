@@ -157,7 +157,7 @@ export async function askToStop(
     const isUnheard = holders.every(({ token }) => !heard.has(token));
     const isAnswered = votes.every(({ gone, shown }) => shown + gone >= quorum);
     if (isUnheard && isAnswered && passedMs >= unheardAfterMs) return 'unheard';
-    await query.pause(everyMs.look);
+    await query.clock.sleep(everyMs.look);
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { isOwnHold } from '../../cli/own-hold.ts';
+import { WaitNotice } from '../../cli/wait-notice.ts';
 import { refuseTimings } from '../../config/rules.ts';
 import type { LockRequest } from '../../lock/acquire.ts';
 import { alone, type Lease } from '../../lock/types.ts';
@@ -73,6 +74,19 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
  */
 export function checkTimings({ settings }: Pick<Call, 'settings'>, isExtended: boolean): void {
   refuseTimings(settings, isExtended, settings.timingPlaces);
+}
+
+/** Reports a wait as redlock-run does. */
+export function noticeOf(
+  call: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>,
+): WaitNotice {
+  const { stderr, environment } = call;
+  const names = [nameOf(call)];
+  const { waitMs } = call.settings;
+  // Not by `tell`, which would show a colour as text.
+  const print = (line: string, paint: (line: string) => string) =>
+    stderr.write(`redlockctl: ${paint(line)}\n`);
+  return new WaitNotice({ names, waitMs, print, isPlain: false }, stderr, environment);
 }
 
 /** The token; with --json the lease and these facts. */

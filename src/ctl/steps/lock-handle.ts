@@ -2,24 +2,18 @@
 // All of it reaches the masters through its parameters, so the simulator runs it as it is. Each
 // step reads the lock, because masters compare the whole value, of which the token is only a part.
 
-import type { Clock } from '../../lock/ports.ts';
-import { usualDriftFactor, validUntilOf } from '../../lock/quorum.ts';
+import { quorumOf, usualDriftFactor, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
-import { alone } from '../../lock/types.ts';
+import { alone, type Sharing } from '../../lock/types.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
+import type { LockSnapshot } from '../../redis/snapshot.ts';
+import { type Holding, holdingsOf } from '../holdings.ts';
+import { holdingsByToken, type MasterReport } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
-import { type Ownership, ownershipOf } from './ownership.ts';
 
 export interface LockHandle {
   readonly name: string;
   readonly token: string;
-}
-
-/** Access to the masters, each time with connections of its own. */
-export interface Access {
-  readonly clock: Clock;
-  query(): Promise<MasterQuery>;
-  redlock(): Promise<{ readonly redlock: Redlock; readonly close: () => Promise<void> }>;
 }
 
 /** unknown: too few masters answered to tell. */
@@ -31,15 +25,19 @@ export type Answer =
 /** How often a lock is read whose remaining time is shorter than an answer takes. */
 const lookCount = 3;
 
-/** Extends the lock to `ttlMs` from now. */
-export async function extendBy(handle: LockHandle, ttlMs: number, access: Access): Promise<Answer> {
-  const { clock } = access;
+/** Extends the lock to `ttlMs` from now, by a Redlock on the masters of the query. */
+export async function extendBy(
+  handle: LockHandle,
+  ttlMs: number,
+  query: MasterQuery,
+  redlock: Redlock,
+): Promise<Answer> {
+  const { clock } = query;
   for (let tryCount = 1; ; tryCount += 1) {
     const askedAt = clock.now();
-    const ownership = await ownershipNow(handle, access);
+    const ownership = await ownershipNow(handle, query);
     if (ownership.kind !== 'held') return ownership;
     const { value, sharing, fence, remainingMs } = ownership;
-    const { redlock, close } = await access.redlock();
     const isFenced = fence !== null;
     const claim = {
       ...alone,
@@ -53,7 +51,6 @@ export async function extendBy(handle: LockHandle, ttlMs: number, access: Access
     };
     const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
     const extension = await redlock.extend(lease, new AbortController().signal);
-    await close();
     const now = clock.now();
     if (extension.kind === 'unreachable') return { kind: 'unknown' };
     const validMs = extension.kind === 'extended' ? extension.lease.validUntil - now : 0;
@@ -66,26 +63,25 @@ export async function extendBy(handle: LockHandle, ttlMs: number, access: Access
 }
 
 /** Removes the value from every master, and wakes a daemon that holds the lock. */
-export async function releaseByToken(handle: LockHandle, access: Access): Promise<Answer> {
+export async function releaseByToken(handle: LockHandle, query: MasterQuery): Promise<Answer> {
   const { name, token } = handle;
-  const ownership = await ownershipNow(handle, access);
+  const ownership = await ownershipNow(handle, query);
   if (ownership.kind !== 'held') return ownership;
-  const query = await access.query();
+  query.reset();
   const replies = await query.remove(name, ownership.value, ownership.sharing);
   const removedCount = replies.filter(({ kind }) => kind !== 'failed').length;
   const isConfirmed = removedCount > replies.length / 2;
   // The daemon then knows that the lock was released, and not lost.
   if (isConfirmed) await query.wake(name, keeperIdOf(token));
-  query.close();
   return { kind: isConfirmed ? 'released' : 'unknown' };
 }
 
 /** Whether the lock is held now, and for how long at least, clock drift included. */
-export async function look(handle: LockHandle, access: Access): Promise<Answer> {
-  const { clock } = access;
+export async function look(handle: LockHandle, query: MasterQuery): Promise<Answer> {
+  const { clock } = query;
   for (let tryCount = 1; ; tryCount += 1) {
     const askedAt = clock.now();
-    const ownership = await ownershipNow(handle, access);
+    const ownership = await ownershipNow(handle, query);
     if (ownership.kind !== 'held') return ownership;
     if (ownership.remainingMs === Number.POSITIVE_INFINITY)
       return { kind: 'held', validMs: ownership.remainingMs };
@@ -97,9 +93,45 @@ export async function look(handle: LockHandle, access: Access): Promise<Answer> 
   }
 }
 
-async function ownershipNow({ name, token }: LockHandle, access: Access): Promise<Ownership> {
-  const query = await access.query();
+async function ownershipNow({ name, token }: LockHandle, query: MasterQuery): Promise<Ownership> {
+  query.reset();
   const [reports = []] = await query.reports([name]);
-  query.close();
   return ownershipOf(reports, token);
+}
+
+/** lost: a quorum shows that it is not held with this token. unknown: too few masters answered. */
+type Ownership =
+  | {
+      readonly kind: 'held';
+      readonly value: string;
+      readonly sharing: Sharing;
+      /** Infinite for a value without an expiry. */
+      readonly remainingMs: number;
+      readonly fence: number | null;
+    }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'unknown' };
+
+/**
+ * A quorum that shows the value confirms that no other client has had the lock since, because a
+ * lost value never comes back.
+ */
+export function ownershipOf(reports: readonly MasterReport[], token: string): Ownership {
+  const quorum = quorumOf(reports.length);
+  const { value, sharing } = holdingsByToken(reports).get(token) ?? {};
+  const holdingOf = (snapshot: LockSnapshot): Holding | undefined =>
+    holdingsOf(snapshot).find((one) => one.value === value);
+  const snapshots = reports.flatMap(({ snapshot }) => ('kind' in snapshot ? [] : [snapshot]));
+  const own = snapshots.filter((snapshot) => holdingOf(snapshot) !== undefined);
+  const silentCount = reports.length - snapshots.length;
+  if (value === undefined || sharing === undefined || own.length < quorum) {
+    return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
+  }
+  const remaining = own
+    .map((snapshot) => holdingOf(snapshot)?.remainingMs ?? Number.POSITIVE_INFINITY)
+    .sort((a, b) => b - a);
+  const fences = own.flatMap(({ fence }) => fence ?? []);
+  const fence =
+    fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
+  return { kind: 'held', value, sharing, remainingMs: remaining[quorum - 1] ?? 0, fence };
 }

@@ -1,20 +1,18 @@
-// The Redlock of a step, with connections of its own: for a new lock, whose wait is told of and
-// whose lists of masters are compared, or for one that stands.
+// The Redlock of a step that takes a new lock: its wait is reported, and lists of masters are
+// compared.
 
-import { WaitNotice, waitStateOf } from '../../cli/wait-notice.ts';
+import { waitStateOf } from '../../cli/wait-notice.ts';
 import type { LockRequest } from '../../lock/acquire.ts';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
-import type { Clock, LockEvent } from '../../lock/ports.ts';
+import type { LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
-import type { MasterAddress } from '../../redis/address.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
-import { differenceLine, type OwnList } from '../../redis/master-lists.ts';
+import { differenceLine } from '../../redis/master-lists.ts';
 import { MastersWatch } from '../../redis/masters-watch.ts';
 import { Server } from '../../redis/server.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
-import type { CtlSettings } from '../settings.ts';
-import { nameOf } from './acquisition.ts';
+import { noticeOf } from './acquisition.ts';
 
 /** A Redlock with connections of its own, which `close` ends; and the wait that it is told of. */
 interface OpenedRedlock extends Pick<LockRequest, 'redlock' | 'servers' | 'report'> {
@@ -44,40 +42,17 @@ export async function openRedlock(
     if (event.kind === 'acquired') notice.end();
     watch.see(event, report);
   };
-  const { masters, ...opened } = openOn(addresses, settings, clock, watch.ownList);
-  return { ...opened, servers: watch.serversOf(masters), report, endNotice: () => notice.end() };
-}
-
-/** What is told of a wait, as by redlock-run. */
-function noticeOf(call: Pick<Call, 'args' | 'settings' | 'stderr' | 'environment'>): WaitNotice {
-  const { stderr, environment } = call;
-  const names = [nameOf(call)];
-  const { waitMs } = call.settings;
-  // Not by `tell`, which would show a colour as text.
-  const print = (line: string, paint: (line: string) => string) =>
-    stderr.write(`redlockctl: ${paint(line)}\n`);
-  return new WaitNotice({ names, waitMs, print, isPlain: false }, stderr, environment);
-}
-
-/** For a lock that stands: it is not taken, so no lists are compared. */
-export async function openStanding(settings: CtlSettings, clock: Clock) {
-  return openOn(await addressesOf(settings), settings, clock, null);
-}
-
-function openOn(
-  addresses: readonly MasterAddress[],
-  settings: CtlSettings,
-  clock: Clock,
-  ownList: OwnList | null,
-) {
   const registry = new ServerRegistry();
-  const masters = addresses.map(
-    (address) => new Server(address, { ...settings, ownList }, registry, clock, 'lock'),
-  );
-  const redlock = new Redlock(masters, clock, settings, () => {});
-  const close = async () => {
-    await Promise.all(masters.map((master) => master.close()));
+  const compared = { ...settings, ownList: watch.ownList };
+  const masters = addresses.map((one) => new Server(one, compared, registry, clock, 'lock'));
+  return {
+    redlock: new Redlock(masters, clock, settings, () => {}),
+    servers: watch.serversOf(masters),
+    report,
+    listen: (...asked) => new HolderChannel(masters, ...asked),
+    close: async () => {
+      await Promise.all(masters.map((master) => master.close()));
+    },
+    endNotice: () => notice.end(),
   };
-  const listen: Listen = (...asked) => new HolderChannel(masters, ...asked);
-  return { masters, redlock, listen, close };
 }

@@ -3,6 +3,7 @@
 // name it asks for the lock of the enclosing run, which the environment names. Exit 79 is "lost",
 // as in redlock-run.
 
+import { Redlock } from '../../lock/redlock.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { enclosingLeaseOf } from '../../text/held-locks.ts';
@@ -10,30 +11,25 @@ import { roughly } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import { checkPast, isAboutPast } from '../history/check-past.ts';
 import { MasterQuery } from '../master-query.ts';
-import {
-  type Access,
-  type Answer,
-  extendBy,
-  type LockHandle,
-  look,
-  releaseByToken,
-} from './lock-handle.ts';
-import { openStanding } from './opened-redlock.ts';
+import { type Answer, extendBy, type LockHandle, look, releaseByToken } from './lock-handle.ts';
 
 export async function extend(call: Call): Promise<number> {
   const handle = handleOf(call);
-  return told(call, handle, (access) => extendBy(handle, call.settings.ttlMs, access));
+  const { settings, clock } = call;
+  return told(call, handle, (query) =>
+    extendBy(handle, settings.ttlMs, query, new Redlock(query.servers, clock, settings, () => {})),
+  );
 }
 
 export async function release(call: Call): Promise<number> {
   const handle = handleOf(call);
-  return told(call, handle, (access) => releaseByToken(handle, access));
+  return told(call, handle, (query) => releaseByToken(handle, query));
 }
 
 export async function check(call: Call): Promise<number> {
   if (isAboutPast(call)) return checkPast(call);
   const handle = checkedOf(call);
-  return told(call, handle, (access) => look(handle, access));
+  return told(call, handle, (query) => look(handle, query));
 }
 
 /** The lock that is asked for: of the token, or of a run around this process. */
@@ -56,22 +52,13 @@ function checkedOf({ args, environment }: Call): LockHandle {
 async function told(
   call: Call,
   handle: LockHandle,
-  step: (access: Access) => Promise<Answer>,
+  step: (query: MasterQuery) => Promise<Answer>,
 ): Promise<number> {
-  const { settings, clock } = call;
-  const queries: MasterQuery[] = [];
-  const answer = await step({
-    clock,
-    query: async () => {
-      const query = await MasterQuery.of(settings, clock);
-      queries.push(query);
-      return query;
-    },
-    redlock: () => openStanding(settings, clock),
-  });
-  const last = queries.at(-1);
-  const isMisconfigured = last?.failures().some((failed) => failed?.cause === 'misconfigured');
-  tellOf(call, handle, answer, last?.failureLines() ?? []);
+  const query = await MasterQuery.of(call.settings, call.clock);
+  const answer = await step(query);
+  query.close();
+  const isMisconfigured = query.failures().some((failed) => failed?.cause === 'misconfigured');
+  tellOf(call, handle, answer, query.failureLines());
   return answer.kind === 'unknown' && isMisconfigured ? exitCode.config : codes[answer.kind];
 }
 
