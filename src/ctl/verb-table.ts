@@ -92,10 +92,6 @@ const textfile: VerbOption = {
   argument: 'FILE',
   description: 'write them in one step into a file, for the textfile collector (.prom)',
 };
-const repairFreezes: VerbOption = {
-  long: '--repair-freezes',
-  description: 'set freezes again on masters that have forgotten them, as the history tells',
-};
 const safely: VerbOption = {
   long: '--safely',
   description:
@@ -251,7 +247,7 @@ const rows = {
     max: 50, // Further findings behind --accept.
     summary:
       'check whether the masters are fit for locks: what is wrong, why it matters, how to fix it',
-    options: [strict, accept, repairFreezes, json],
+    options: [strict, accept, json],
   },
   acl: {
     operands: '',

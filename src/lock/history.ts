@@ -168,7 +168,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-const actKinds = ['stop', 'break', 'freeze', 'thaw', 'repair-freeze'] as const;
+const actKinds = ['stop', 'break', 'freeze', 'thaw'] as const;
 export type ActKind = (typeof actKinds)[number];
 
 export interface Act {

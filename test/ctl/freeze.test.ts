@@ -263,57 +263,58 @@ describe('thaw', () => {
 });
 
 describe('doctor', () => {
-  const said = async (...args: string[]) => {
-    const { stdout } = await ctl(masters, ['doctor', '--json', ...args]);
+  const findings = async (): Promise<string[]> => {
+    const { stdout } = await ctl(masters, ['doctor', '--json']);
     return JSON.parse(stdout)
       .findings.filter(({ check }: { check: string }) => check === 'freezes')
-      .map(({ grade, message }: { grade: string; message: string }) => `${grade}: ${message}`);
+      .map(({ grade, message, fix }: Record<string, string | null>) =>
+        [grade, message, fix].join(': '),
+      );
   };
+  const thaw = 'redlockctl thaw "deploy"';
+  const again = `${thaw} && redlockctl freeze "deploy" --note WHY`;
 
   test('a freeze on all masters is fine; without one there is no finding', async () => {
-    expect(await said()).toEqual([]);
+    expect(await findings()).toEqual([]);
     await freeze();
-    expect(await said()).toEqual([expect.stringMatching(/^ok: "deploy": frozen by .* on 3 of 3/)]);
-  });
-
-  test.each([
-    [1, /^warning: "deploy": frozen by .*on 2 of 3 masters$/],
-    [2, /^error: "deploy": bars no run: frozen by .*on 1 of 3 masters$/],
-  ])('one that %d masters have forgotten is told, and repaired', async (count, finding) => {
-    await freeze();
-    const [value] = await valuesOf(freezeKey);
-    for (const master of all().slice(0, count)) await master.flush();
-    expect(await said()).toEqual([expect.stringMatching(finding)]);
-    expect(await said('--repair-freezes')).toEqual([expect.stringMatching(/^ok: .*on 3 of 3/)]);
-    expect(await valuesOf(freezeKey)).toEqual([value, value, value]);
-    expect((await answerOf(masters, ['history', 'deploy'])).json.acts).toMatchObject([
-      { act: 'freeze' },
-      { act: 'repair-freeze' },
+    expect(await findings()).toEqual([
+      expect.stringMatching(/^ok: "deploy": frozen by .* on 3 of 3/),
     ]);
   });
 
-  test('what is left of a thawed freeze is removed, and never set again', async () => {
+  test.each([
+    [1, /^warning: "deploy": frozen by .*on 2 of 3 masters: /],
+    [2, /^error: "deploy": bars no run: frozen by .*on 1 of 3 masters: /],
+  ])('one that %d masters have forgotten, and its fix', async (count, finding) => {
+    await freeze();
+    for (const master of all().slice(0, count)) await master.flush();
+    const [found = ''] = await findings();
+    expect(found).toMatch(finding);
+    expect(found.endsWith(`: ${again}`)).toBe(true);
+    expect(await ctl(masters, ['thaw', 'deploy'])).toMatchObject({ code: 0 });
+    expect(await freeze()).toMatchObject({ code: 0 });
+    expect(await findings()).toEqual([expect.stringMatching(/^ok: .*on 3 of 3/)]);
+  });
+
+  test('what is left of a thawed freeze is to be thawed', async () => {
     await freeze();
     const [value] = await valuesOf(freezeKey);
     await ctl(masters, ['thaw', 'deploy']);
     await all()[2].command('set', freezeKey, value ?? '');
-    expect(await said()).toEqual([expect.stringMatching(/^warning: .*what is left of a freeze/)]);
-    await said('--repair-freezes');
-    expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
+    const [found = ''] = await findings();
+    expect(found).toMatch(/^warning: "deploy": bars no run: frozen by .*on 1 of 3 masters: /);
+    expect(found.endsWith(`: ${thaw}`)).toBe(true);
   });
 
-  test('one that never stood, and two different ones, are left to a person', async () => {
+  test('one that never was on a quorum, and two different ones', async () => {
     const freezeOf = (token: string) =>
       renderFreeze({ token, user: 'u', host: 'h', pid: 1, since: 's', note: 'n' });
     await all()[0].command('set', freezeKey, freezeOf('a'));
-    expect(await said('--repair-freezes')).toEqual([
-      expect.stringMatching(/^error: .*bars no run/),
-    ]);
+    expect(await findings()).toEqual([expect.stringMatching(/^error: .*bars no run/)]);
     await all()[1].command('set', freezeKey, freezeOf('b'));
-    expect(await said('--repair-freezes')).toEqual([
-      expect.stringMatching(/^error: "deploy": 2 different freezes/),
+    expect(await findings()).toEqual([
+      expect.stringMatching(/^warning: "deploy": frozen .*on 1 of 3/),
     ]);
-    expect(await valuesOf(freezeKey)).toEqual([freezeOf('a'), freezeOf('b'), null]);
     expect((await ctl(masters, ['thaw', 'deploy'])).code).toBe(0);
     expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
   });

@@ -16,7 +16,6 @@ import { nearest } from '../../text/suggestion.ts';
 import type { Call } from '../call.ts';
 import type { VerbArguments } from '../command-line.ts';
 import { MasterQuery } from '../master-query.ts';
-import { actLine, personOf } from '../people/person.ts';
 import type { CtlSettings } from '../settings.ts';
 import { gatherFacts, type MasterFacts } from './facts.ts';
 import {
@@ -108,7 +107,8 @@ export async function doctor(call: Call): Promise<number> {
       return isFailed(fact) ? [answer] : [answer, ...masterFindings(master, fact, around)];
     }),
     ...listFindings(facts, around.isMarked && settings.differingMasters !== 'ignore', clock.now()),
-    ...(await freezesOf(call, query)),
+    // The older protocol knows no freezes.
+    ...(settings.protocol === 'redlock' ? await freezeFindings(query) : []),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
   if (args.has('--json')) print(jsonLine({ worst: worstOf(findings), findings }));
   else printLines(renderFindings(findings, columns));
@@ -129,16 +129,6 @@ function marksOf(
     isMarked: areMarked(settings.restartGraceMs, settings.protocol),
     oldestMarkMs: Math.max(0, ...marks),
   };
-}
-
-/** The older protocol knows none. */
-async function freezesOf(call: Call, query: MasterQuery): Promise<Finding[]> {
-  const { args, settings } = call;
-  if (settings.protocol !== 'redlock') return [];
-  const by = personOf(call);
-  const lineFor = (token: string) => actLine('repair-freeze', by, token);
-  const repair = args.has('--repair-freezes') ? lineFor : null;
-  return freezeFindings(query, settings.masterTimeoutMs, repair);
 }
 
 const tones: Readonly<Record<Grade, Tone>> = {

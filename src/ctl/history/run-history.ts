@@ -60,7 +60,7 @@ export interface PastRun extends Omit<RunEntry, 'waitMs' | 'status' | 'blocker'>
 /** What an operator did to a lock. */
 export interface PastAct extends Person {
   readonly name: string;
-  /** `stop`, `break`, `freeze`, `thaw`, `repair-freeze`. */
+  /** `stop`, `break`, `freeze`, `thaw`. */
   readonly act: ActKind;
   /** ISO 8601. */
   readonly at: string;

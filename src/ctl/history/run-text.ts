@@ -159,7 +159,6 @@ const actWords: Readonly<Record<PastAct['act'], string>> = {
   break: 'broke the lock',
   freeze: 'froze it',
   thaw: 'thawed it',
-  'repair-freeze': 'repaired the freeze',
 };
 
 function whyMissed({ outcome, blocker }: PastRun): string {
