@@ -6,8 +6,8 @@ import type { Output as StderrOutput } from '../cli/stderr.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { HolderRecord } from '../lock/value.ts';
 import type { VerbArguments } from './command-line.ts';
+import type { Screen } from './screen.ts';
 import type { CtlSettings } from './settings.ts';
-import type { Screen } from './top/screen.ts';
 
 /** A process, told apart from a later one of the same number. */
 export interface OwnerProcess {

@@ -28,7 +28,7 @@ export async function list(call: Call): Promise<number> {
   for (const line of query.failureLines()) tell(line);
   const { noQuorumLine } = query;
   if (args.has('--json')) print(jsonLine({ locks, leftOut }));
-  else if (locks.length > 0) printLines(fittedLines(linesOf(locks), columns));
+  else if (locks.length > 0) printLines(fittedLines(listLines(locks, 60), columns));
   else tell(noQuorumLine ?? (args.operands[0] === undefined ? 'no locks' : 'no locks match'));
   if (leftOut > 0 && !args.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
@@ -51,8 +51,10 @@ function leftOutLine(count: number): string {
   return `${keys} left out: without a prefix most likely no lock (${hint})`;
 }
 
-function linesOf(locks: readonly LockState[]): TonedLine[] {
-  const [heading = '', ...rows] = renderTable(head, locks.map(rowOf)).trimEnd().split('\n');
+/** A heading, and one line for each lock; its name is cut to this many characters. */
+export function listLines(locks: readonly LockState[], maxNameChars: number): TonedLine[] {
+  const cells = locks.map((lock) => [printable(lock.name, maxNameChars), ...cellsOf(lock)]);
+  const [heading = '', ...rows] = renderTable(head, cells).trimEnd().split('\n');
   return [
     { text: heading, tone: 'head' },
     ...rows.map((text, at): TonedLine => ({ text, tone: toneOf[locks[at]?.state ?? 'free'] })),
@@ -61,8 +63,8 @@ function linesOf(locks: readonly LockState[]): TonedLine[] {
 
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
 
-function rowOf({
-  name,
+/** All but the name. */
+function cellsOf({
   state,
   masters,
   sharing,
@@ -78,7 +80,7 @@ function rowOf({
     const end = freeze.remainingMs === null ? 'for ever' : roughly(freeze.remainingMs);
     const waiting = queue.length === 0 ? '' : String(queue.length);
     const held = [`${freeze.votes}/${masters}`, end, waiting, describeFreeze(freeze)];
-    return [printable(name, 60), state, ...held];
+    return [state, ...held];
   }
   const isKnown = first !== undefined && state !== 'unknown' && state !== 'misconfigured';
   const left =
@@ -87,7 +89,6 @@ function rowOf({
       : remainingMs;
   const leftText = left === null ? 'for ever' : roughly(left);
   return [
-    printable(name, 60),
     state,
     `${first?.votes ?? 0}/${masters}`,
     isKnown ? leftText : '',

@@ -15,8 +15,8 @@ import { executionContext } from '../config/execution-context.ts';
 import { type Call, holderRoleName } from '../ctl/call.ts';
 import { type Arguments, parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
 import { Output, type Sink } from '../ctl/output.ts';
+import type { Screen } from '../ctl/screen.ts';
 import { readSettings } from '../ctl/settings.ts';
-import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/error.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -33,7 +33,7 @@ type Verb = (call: Call) => Promise<number>;
 const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb>>> = {
   status: async () => (await import('../ctl/status.ts')).status,
   list: async () => (await import('../ctl/list.ts')).list,
-  top: async () => (await import('../ctl/top/top.ts')).top,
+  top: async () => (await import('../ctl/top.ts')).top,
   history: async () => (await import('../ctl/history/history.ts')).history,
   stop: async () => (await import('../ctl/people/stop.ts')).stop,
   break: async () => (await import('../ctl/break.ts')).breakLock,
@@ -226,7 +226,7 @@ function exitCodeAfter(code: number): number {
 }
 
 async function openScreen(): Promise<Screen> {
-  const { Screen } = await import('../ctl/top/screen.ts');
+  const { Screen } = await import('../ctl/screen.ts');
   return new Screen(process.stdin, process.stdout, raisedAgain);
 }
 

@@ -83,7 +83,7 @@ async function isRunning(folder: string): Promise<boolean> {
   );
 }
 
-export const topSize = { columns: 80, rows: 12 };
+export const topSize = { columns: 80, rows: 14 };
 const job = '#!/bin/sh\nuntil [ -e "$STAGE/done" ]; do sleep 0.1; done\n';
 export const jobs = { 'backup.sh': job, 'deploy.sh': job, 'import.sh': job };
 
@@ -105,6 +105,6 @@ export async function playTop(hosts: Hosts): Promise<void> {
   await sleep(8_000);
   await hosts.showOnly('ops');
   await hosts.type('ops', 'redlockctl top');
-  await hosts.shows('ops', /deploy +held .* 2, /);
+  await hosts.shows('ops', /deploy +held .* 2 /);
   await sleep(3_000);
 }

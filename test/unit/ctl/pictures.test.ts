@@ -10,7 +10,7 @@ import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
 import { frames } from '../../../src/ctl/history/timeline-layout.ts';
 import type { ShownFreeze } from '../../../src/ctl/holdings.ts';
 import type { Holder, LockState } from '../../../src/ctl/lock-state.ts';
-import { renderDashboard } from '../../../src/ctl/top/dashboard.ts';
+import { renderTop } from '../../../src/ctl/top.ts';
 import { vanished } from '../../../src/lock/history.ts';
 import { topSize } from '../../pictures/scenes.ts';
 
@@ -30,7 +30,7 @@ function masked(text: string): string {
   return text
     .replace(/(:\d\d), [\w/+-]+$/, '$1, ZONE')
     .replace(/\d{4}-\d\d-\d\d/g, 'DAY')
-    .replace(/\d\d:\d\d:\d\d/g, 'TIME')
+    .replace(/\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
     .replace(/\b(\d+(\.\d+)? ?(ms|s|m))+\b/g, 'SPAN')
     .replace(/\b\d{4,}\b/g, 'N')
     .replace(/ +/g, ' ')
@@ -85,23 +85,18 @@ it('top.svg', () => {
   const queue = [1, 2].map((position) => ({ ...waiter, position }));
   const slots = { sharing: 'slots', slots: 3, holders: [holder, holder] } as const;
   const frozen = { state: 'frozen', holders: [], remainingMs: null, freeze } as const;
-  const dashboard = {
-    now: new Date(at(26)),
-    masters: [1, 2, 3].map((last) => ({
-      name: `redis://127.0.0.1:3697${last}`,
-      answer: { tripMs: 19.9 },
-    })),
-    quorum: 2,
-    locks: [
-      { ...lock, queue },
-      { ...lock, name: 'db-migrate', ...frozen },
-      { ...lock, name: 'import', ...slots },
-      { ...lock, name: 'nightly', holders: [backup] },
-    ],
-    knownCount: 4,
-    offset: 0,
-  };
-  const lines = renderDashboard(dashboard, topSize.columns, topSize.rows);
+  const masters = [1, 2, 3].map((last) => ({
+    name: `redis://127.0.0.1:3697${last}`,
+    answer: '19.9 ms',
+    isFailed: false,
+  }));
+  const locks = [
+    { ...lock, queue },
+    { ...lock, name: 'db-migrate', ...frozen },
+    { ...lock, name: 'import', ...slots },
+    { ...lock, name: 'nightly', holders: [backup] },
+  ];
+  const { lines } = renderTop(masters, { locks, knownCount: 4 }, 0, topSize);
   const [title, ...shown] = words(picture('top.svg'));
   expect(title).toBe('redlockctl top');
   expect(shown).toEqual([...new Set(lines.map(({ text }) => masked(text)).filter(Boolean))]);

@@ -3,14 +3,13 @@
 // broken.
 
 import os from 'node:os';
+import { emitKeypressEvents, type Key } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 
 const esc = '\x1b';
-const enter = `${esc}[?1049h${esc}[?25l`;
-const leave = `${esc}[?25h${esc}[?1049l`;
-
-/** An arrow or another key of several bytes, as terminals send it, or one character. */
-const oneKey = new RegExp(`${esc}[[O][0-9;]*[A-Za-z~]|.`, 'gsu');
+// Without automatic wrapping the terminal cuts a line that is too wide.
+const enter = `${esc}[?1049h${esc}[?25l${esc}[?7l`;
+const leave = `${esc}[?7h${esc}[?25h${esc}[?1049l`;
 
 export class Screen {
   readonly #input: ReadStream;
@@ -23,7 +22,7 @@ export class Screen {
     this.#output = output;
     output.write(enter);
     input.setRawMode(true);
-    input.setEncoding('utf8').resume();
+    emitKeypressEvents(input);
     process.once('exit', this.close);
     for (const signal of endings)
       process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
@@ -37,14 +36,16 @@ export class Screen {
     return this.#output.rows || 24;
   }
 
-  /** Calls back with each key, as the bytes that the terminal sends: `q`, or `\x1b[B`. */
+  /** Calls back with each key: `q`, `down`; Ctrl-C, which sends no signal here, is `q`. */
   onKey(call: (key: string) => void): void {
-    this.#input.on('data', (data) => {
-      for (const [key] of String(data).matchAll(oneKey)) call(key);
+    this.#input.on('keypress', (_, { name = '', ctrl }: Key) => {
+      if (!ctrl) call(name);
+      else if (name === 'c') call('q');
     });
+    this.#input.resume();
   }
 
-  /** Shows these lines and nothing else. None may be wider than the screen. */
+  /** Shows these lines and nothing else. */
   draw(lines: readonly string[]): void {
     const shown = lines.slice(0, this.rows);
     // Each line overwrites the old one: clearing the screen first would flicker.
