@@ -14,12 +14,12 @@
 #define _DARWIN_C_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +35,12 @@
 #include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#define IDLE_TIMEOUT (-1)
 #else
+#define IDLE_TIMEOUT 20 /* ms: neither timers nor children wake the loop */
 #define CLOCK_BOOTTIME CLOCK_MONOTONIC
 #define __WALL 0
 #endif
@@ -104,19 +107,20 @@ static bool parse_number(const char **text, ns *value) {
   return true;
 }
 
-static bool skip(const char **text, char expected) {
-  return **text == expected && (*text)++;
+static bool skip(const char **text, const char *expected) {
+  size_t length = strlen(expected);
+  if (strncmp(*text, expected, length) != 0) return false;
+  *text += length;
+  return true;
 }
 
 /* "MONOTONIC,BOOT,WALL" in nanoseconds; "-" for a clock that the sender does not have. */
 static bool parse_instant(const char **text, instant *parsed) {
   bool has_clock = false;
   for (int i = 0; i < CLOCKS; i++) {
-    if (i > 0 && !skip(text, ',')) return false;
     parsed->at[i] = NEVER;
-    if (**text == '-' && (*text)[1] != 0 && strchr(", ", (*text)[1])) (*text)++;
-    else if (**text == '-' && (*text)[1] == 0) (*text)++;
-    else if (!parse_number(text, &parsed->at[i])) return false;
+    if (i > 0 && !skip(text, ",")) return false;
+    if (!parse_number(text, &parsed->at[i]) && !skip(text, "-")) return false;
     has_clock = has_clock || parsed->at[i] != NEVER;
   }
   return has_clock;
@@ -137,73 +141,71 @@ static bool parse_signal(const char **text, int *signal) {
   return true;
 }
 
+static bool parse_grace(const char **text, ns *grace) {
+  ns number;
+  if (!parse_number(text, &number) || number < 0 || number > INT32_MAX) return false;
+  *grace = number * MS;
+  return true;
+}
+
 /* One line from redlock-run, without its newline. README.md has the table. */
 static struct message parse_message(const char *line) {
   struct message m = {0};
-  ns grace = 0;
-  const char *rest = strchr(line, ' ');
-  size_t length = rest ? (size_t)(rest - line) : strlen(line);
-  const char *end = line + length;
-  if (rest) end = ++rest;
-  enum verb verb = MALFORMED;
-  if (!strncmp(line, "kill", length) && length == 4 && !rest) verb = KILL;
-  else if (!strncmp(line, "keep", length) && length == 4 && !rest) verb = KEEP;
-  else if (!rest) return m;
-  else if (!strncmp(line, "deadlines", length) && length == 9) {
-    if (parse_instant(&end, &m.stop_at) && skip(&end, ' ') && parse_instant(&end, &m.kill_at))
-      verb = DEADLINES;
-  } else if (!strncmp(line, "relay", length) && length == 5) {
-    if (parse_signal(&end, &m.signal)) verb = RELAY;
-  } else if (!strncmp(line, "stop", length) && length == 4) {
-    if (parse_signal(&end, &m.signal) && skip(&end, ' ') && parse_number(&end, &grace)) verb = STOP;
-    if (grace < 0 || grace > INT32_MAX) verb = MALFORMED;
-    m.grace = grace * MS;
+  bool is_valid = true;
+  if (skip(&line, "kill")) m.verb = KILL;
+  else if (skip(&line, "keep")) m.verb = KEEP;
+  else if (skip(&line, "relay ")) {
+    m.verb = RELAY;
+    is_valid = parse_signal(&line, &m.signal);
+  } else if (skip(&line, "stop ")) {
+    m.verb = STOP;
+    is_valid = parse_signal(&line, &m.signal) && skip(&line, " ") && parse_grace(&line, &m.grace);
+  } else if (skip(&line, "deadlines ")) {
+    m.verb = DEADLINES;
+    is_valid = parse_instant(&line, &m.stop_at) && skip(&line, " ") &&
+               parse_instant(&line, &m.kill_at);
   }
-  if (*end == 0) m.verb = verb;
+  if (!is_valid || *line != 0) m.verb = MALFORMED;
   return m;
 }
 
 /* What a message changes. RELAY is not remembered: the caller sends the signal. */
 static void receive(struct state *s, const struct message *m, ns now) {
-  switch (m->verb) {
-  case DEADLINES:
+  if (m->verb == DEADLINES) {
     s->stop_at = m->stop_at;
     s->kill_at = m->kill_at;
-    return;
-  case STOP:
-    if (s->phase == WATCHING) s->signal = m->signal;
-    request_stop(s, now, m->grace);
-    return;
-  case KILL:
-    request_stop(s, now, 0);
-    return;
-  case KEEP:
-    s->keeps = true;
-    return;
-  case RELAY:
-    return;
-  case MALFORMED: /* As if redlock-run had died. */
-    request_stop(s, now, s->grace);
   }
+  if (m->verb == KEEP) s->keeps = true;
+  if (m->verb == STOP && s->phase == WATCHING) s->signal = m->signal;
+  if (m->verb == STOP) request_stop(s, now, m->grace);
+  if (m->verb == KILL) request_stop(s, now, 0);
+  if (m->verb == MALFORMED) request_stop(s, now, s->grace); /* As if redlock-run had died. */
 }
 
 /* ---- What is known about processes --------------------------------------------------------- */
 
+/* A process as it was in a list of children. */
+struct item {
+  pid_t pid, parent;
+  uint64_t parent_start;
+};
+
 struct process {
+  struct item listed;
   pid_t pid, parent, group, session;
   uint64_t start; /* tells it from a later process with the same number */
   bool is_alive, is_running;
   long threads;
 };
 
-/* What has become of a process in a stop. DUE: it existed before. SPARED: its parent had been sent
- * the signal and lived on, so it is cleanup and gets no signal. */
-enum told { UNKNOWN, DUE, TOLD, SPARED };
+/* What a stop has done about a process. DUE: it existed before the stop. SPARED: its parent had
+ * been sent the signal and lived on, so it is cleanup and gets no signal. */
+enum stop_state { UNKNOWN, DUE, SIGNALED, SPARED };
 struct record {
   pid_t pid;
   uint64_t start;
-  enum told told;
-  unsigned look; /* the look that has told it */
+  enum stop_state state;
+  unsigned look; /* the look that has set SIGNALED or SPARED */
   bool is_killed;
 };
 
@@ -216,14 +218,13 @@ static struct shared {
   _Atomic bool is_stopping; /* one of the guards has begun to send the stop signal */
   _Atomic bool is_done;     /* the inner guard ends in order */
   _Atomic unsigned beat;    /* the inner guard makes progress */
-  bool is_group_told;
+  bool is_group_signaled;
   unsigned look;
   struct record records[RECORDS];
 } *shared;
 
 static bool is_outer;           /* which of the two this process is */
 static bool is_alone;           /* the other guard is gone */
-static bool is_taking_over;     /* the outer guard has killed the inner one, which did nothing */
 static pid_t inner;             /* in the outer guard */
 static bool is_foreground, is_isolated;
 static pid_t our_session;
@@ -257,35 +258,24 @@ static ssize_t read_proc(const char *path, char *text, size_t size) {
   return length;
 }
 
-/* Field `index` of /proc/PID/stat after the name, which may contain anything. */
-static const char *stat_field(const char *text, int index) {
-  const char *at = strrchr(text, ')');
-  for (index++; at && index > 0; index--) at = strchr(at + 1, ' ');
-  return at ? at + 1 : "";
-}
-
 static bool read_process(pid_t pid, struct process *p) {
-  char path[64], text[1024];
+  static const char format[] = /* proc(5) */
+    ") %c %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %" SCNu64;
+  char path[64], text[1024], state;
   snprintf(path, sizeof path, "%d/stat", (int)pid);
   if (read_proc(path, text, sizeof text) <= 0) return false;
-  char state = *stat_field(text, 0);
+  const char *end_of_name = strrchr(text, ')'); /* The name may contain anything. */
+  if (!end_of_name || sscanf(end_of_name, format, &state, &p->parent, &p->group, &p->session,
+                             &p->threads, &p->start) != 6)
+    return false;
   p->pid = pid;
-  p->parent = (pid_t)atol(stat_field(text, 1));
-  p->group = (pid_t)atol(stat_field(text, 2));
-  p->session = (pid_t)atol(stat_field(text, 3));
-  p->threads = atol(stat_field(text, 17));
-  p->start = strtoull(stat_field(text, 19), NULL, 10);
   p->is_running = state == 'R';
   p->is_alive = (state != 'Z' && state != 'X') || p->threads > 1;
-  return state != 0;
+  return true;
 }
 
 /* What is still to be visited by a look. */
 #define STACK (1 << 16)
-struct item {
-  pid_t pid, parent;
-  uint64_t parent_start;
-};
 static struct item stack[STACK];
 static int stack_size;
 
@@ -356,18 +346,24 @@ static bool push_children(const struct process *p) {
 static bool assume_child(const struct item *found, struct process *p) {
   if (found->parent != getpid() || kill(found->pid, 0) != 0) return false;
   pid_t group = getpgid(found->pid), session = getsid(found->pid);
-  *p = (struct process){found->pid, found->parent, group, session, 0, true, true, 1};
+  *p = (struct process){.pid = found->pid, .parent = found->parent, .group = group,
+                        .session = session, .is_alive = true, .is_running = true, .threads = 1};
   return true;
 }
 
-/* A visit of one process; false ends the look. */
-typedef bool visit(const struct process *p, const struct item *found);
+typedef void visit(const struct process *p);
+
+static long living, running; /* found by the last look; the second in threads that may be running */
+static uint64_t signature;   /* of the set of living processes */
 
 /* One look at every process of the tree: the command and what is below it first, then the other
  * children, youngest first. The children of a process are listed before it is visited, so that
- * what is done to it hides none of them. False: something could not be read. */
-static bool look(visit *visit) {
+ * what is done to it hides none of them. The look ends early at `until` on the BOOT clock, or when
+ * it has found too many. False: something could not be read. */
+static bool look(visit *visit, ns until) {
   stack_size = 0;
+  living = running = 0;
+  signature = 0;
   bool is_whole = push_own_children();
   for (int i = 0; i < stack_size; i++)
     if (stack[i].pid == shared->command) {
@@ -375,7 +371,7 @@ static bool look(visit *visit) {
       stack[stack_size - 1] = stack[i];
       stack[i] = last;
     }
-  while (stack_size > 0) {
+  while (stack_size > 0 && living < STACK) {
     struct item found = stack[--stack_size];
     struct process p;
     atomic_fetch_add(&shared->beat, 1);
@@ -384,28 +380,22 @@ static bool look(visit *visit) {
     bool is_ours = p.parent == getpid() || (inner > 0 && p.parent == inner);
     if (p.parent != found.parent && !is_ours) continue;
     if (p.is_alive) is_whole = push_children(&p) && is_whole;
-    bool is_guard = is_outer && p.pid == inner && !is_taking_over;
-    if (!is_guard && !visit(&p, &found)) break;
+    if (is_outer && p.pid == inner && !is_alone) continue;
+    if (p.is_alive) {
+      living++;
+      running += p.threads > 1 ? p.threads : p.is_running;
+      signature += ((uint64_t)p.pid * 1000003u) ^ p.start;
+    }
+    p.listed = found;
+    if (visit) visit(&p);
+    if (read_clock(CLOCK_BOOTTIME) >= until) break;
   }
   return is_whole;
 }
 
-static long living, running; /* the second in threads that may be running */
-static uint64_t signature; /* of the set of living processes */
-
-static bool count_living(const struct process *p, const struct item *found) {
-  (void)found;
-  if (!p->is_alive) return true;
-  living++;
-  running += p->threads > 1 ? p->threads : p->is_running;
-  signature += ((uint64_t)p->pid * 1000003u) ^ p->start;
-  return living < STACK;
-}
-
 /* How many processes of the command are alive; at least one where that cannot be read. */
 static long count(void) {
-  living = running = 0;
-  bool is_whole = look(count_living);
+  bool is_whole = look(NULL, NEVER);
   return living == 0 && !is_whole ? 1 : living;
 }
 
@@ -449,35 +439,31 @@ static bool send_signal(const struct process *p, int number) {
 }
 
 static int stop_signal;
-static ns stop_until; /* the looks of a stop end then, on the BOOT clock */
-static bool has_new;
+static bool has_new; /* the last look has found a process that none before it had */
 
-static bool is_in_told_group(const struct process *p) {
-  return shared->is_group_told && p->group == shared->command;
+static void note_before_stop(const struct process *p) {
+  struct record *r = record_of(p->pid, p->start);
+  if (r && r->state == UNKNOWN) r->state = p->group == shared->command ? SIGNALED : DUE;
 }
 
-static bool note_before_stop(const struct process *p, const struct item *found) {
-  (void)found;
-  struct record *r = record_of(p->pid, p->start);
-  if (r && r->told == UNKNOWN) r->told = p->group == shared->command ? TOLD : DUE;
-  return read_clock(CLOCK_BOOTTIME) < stop_until;
+static bool has_been_stopped(const struct record *r) {
+  return r->state == SIGNALED || r->state == SPARED;
 }
 
 /* Sends the stop signal to a process that has not had it, and is no cleanup of one that has. */
-static bool tell(const struct process *p, const struct item *found) {
+static void stop_one(const struct process *p) {
   struct record *r = record_of(p->pid, p->start);
-  if (!r || r->told == TOLD || r->told == SPARED) return read_clock(CLOCK_BOOTTIME) < stop_until;
-  struct record *parent = found->parent_start ? record_of(found->parent, found->parent_start) : NULL;
-  bool is_cleanup = r->told == UNKNOWN && parent && parent->look != shared->look &&
-                    (parent->told == TOLD || parent->told == SPARED);
+  if (!r || has_been_stopped(r)) return;
+  const struct item *from = &p->listed;
+  struct record *parent = from->parent_start ? record_of(from->parent, from->parent_start) : NULL;
+  bool is_cleanup = r->state == UNKNOWN && parent && parent->look != shared->look &&
+                    has_been_stopped(parent);
   has_new = true;
-  r->told = is_cleanup ? SPARED : TOLD;
+  r->state = is_cleanup ? SPARED : SIGNALED;
   r->look = shared->look;
-  if (!is_cleanup && !is_in_told_group(p)) {
-    send_signal(p, stop_signal);
-    send_signal(p, SIGCONT); /* A stopped process could not act on it. */
-  }
-  return read_clock(CLOCK_BOOTTIME) < stop_until;
+  if (is_cleanup || (shared->is_group_signaled && p->group == shared->command)) return;
+  send_signal(p, stop_signal);
+  send_signal(p, SIGCONT); /* A stopped process could not act on it. */
 }
 
 /* Sends the stop signal to each process once, whichever guard does it and however often it is
@@ -485,25 +471,23 @@ static bool tell(const struct process *p, const struct item *found) {
  * all others singly, in looks until one finds nothing new. They end after a quarter of the time to
  * SIGKILL: where processes fork, each look takes longer than the one before. */
 static void stop_tree(int number, ns time_left) {
-  ns now = read_clock(CLOCK_BOOTTIME);
+  ns now = read_clock(CLOCK_BOOTTIME), until = now + time_left / 4;
   pid_t command = command_here();
   stop_signal = number;
-  stop_until = now + (time_left < 400 * MS ? time_left / 4 : 100 * MS);
-  if (!is_foreground && command > 0 && !shared->is_group_told) {
-    look(note_before_stop);
+  if (!is_foreground && command > 0 && !shared->is_group_signaled) {
+    look(note_before_stop, until < now + 100 * MS ? until : now + 100 * MS);
     kill(-command, number);
-    shared->is_group_told = true;
+    shared->is_group_signaled = true;
     kill(-command, SIGCONT);
   }
-  stop_until = now + time_left / 4;
   for (int i = 0; i < 5; i++) {
     has_new = false;
     shared->look++;
-    if (!look(tell) && is_foreground && command > 0 && i == 0 && !has_new) {
+    if (!look(stop_one, until) && is_foreground && command > 0 && i == 0 && !has_new) {
       kill(command, number); /* Nothing can be read now. */
       kill(command, SIGCONT);
     }
-    if (!has_new || read_clock(CLOCK_BOOTTIME) >= stop_until) return;
+    if (!has_new || read_clock(CLOCK_BOOTTIME) >= until) return;
   }
 }
 
@@ -546,9 +530,9 @@ static void kill_children(void) {
 
 static long visited, permitted;
 
-static bool kill_one(const struct process *p, const struct item *found) {
-  /* A session that was created in the tree has no other processes in its groups. A group dies in one
-   * step, so none of its members can fork during that time. */
+static void kill_one(const struct process *p) {
+  /* A session that was created in the tree has no other processes in its groups. A group dies in
+   * one step, so none of its members can fork during that time. */
   if (p->session != our_session && p->group > 1 && p->session > 0) kill(-p->group, SIGKILL);
   if (send_signal(p, SIGKILL) && p->is_alive) permitted++;
   struct record *r = record_of(p->pid, p->start);
@@ -559,7 +543,6 @@ static bool kill_one(const struct process *p, const struct item *found) {
     kill_children();
     reap();
   }
-  return count_living(p, found);
 }
 
 /* Sends SIGKILL to everything once. */
@@ -571,13 +554,17 @@ static void kill_tree(void) {
   }
   kill_children();
   if (reap()) return;
-  living = visited = permitted = 0;
-  signature = 0;
+  visited = permitted = 0;
   has_new = false;
-  look(kill_one);
+  look(kill_one, NEVER);
 }
 
 /* ---- Reports to redlock-run ----------------------------------------------------------------- */
+
+/* Where the reader has died, or reads nothing, the deadlines do the rest. */
+static void write_all(int fd, const void *bytes, size_t size) {
+  if (write(fd, bytes, size) < 0) return;
+}
 
 static void report(const char *format, ...) {
   char text[1200];
@@ -588,20 +575,19 @@ static void report(const char *format, ...) {
   if (length < 0 || reports < 0) return;
   if (length > (int)sizeof text - 2) length = (int)sizeof text - 2;
   text[length++] = '\n';
-  ssize_t sent = write(reports, text, (size_t)length);
-  (void)sent; /* redlock-run has died, or reads nothing: the deadlines do the rest. */
+  write_all(reports, text, (size_t)length);
 }
 
-static int start_pipe = -1; /* in the inner guard: closes when the command has been executed */
-static bool is_failed;      /* the command could not be started */
+static int start_socket = -1; /* in the inner guard: closes when the command has been executed */
+static bool is_failed;        /* the command could not be started */
 static bool is_stopped_early; /* a deadline had passed before it was known whether it started */
 
 static void hear_of_start(void) {
   int error;
-  ssize_t got = read(start_pipe, &error, sizeof error);
+  ssize_t got = read(start_socket, &error, sizeof error);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  close(start_pipe);
-  start_pipe = -1;
+  close(start_socket);
+  start_socket = -1;
   is_failed = got == (ssize_t)sizeof error;
   shared->is_started = !is_failed;
   if (is_failed) report("failed %d", error);
@@ -610,7 +596,7 @@ static void hear_of_start(void) {
 }
 
 static void report_exit(void) {
-  if (start_pipe >= 0) hear_of_start();
+  if (start_socket >= 0) hear_of_start();
   if (is_failed || !shared->has_exited) return;
   if (atomic_exchange(&shared->is_reported, true)) return;
   instant now = now_on_all();
@@ -623,12 +609,10 @@ static void report_exit(void) {
 
 static char unkillable[1000];
 
-static bool note_unkillable(const struct process *p, const struct item *found) {
-  (void)found;
+static void note_unkillable(const struct process *p) {
   size_t length = strlen(unkillable);
   if (p->is_alive && length < sizeof unkillable - 16)
     snprintf(unkillable + length, 16, " %d", (int)p->pid);
-  return true;
 }
 
 /* A process that still exists this long after SIGKILL is in an uninterruptible wait. */
@@ -649,7 +633,7 @@ static bool is_unkillable(void) {
   bool is_stuck = is_same && (same_count >= 3 || now - since > UNDYING);
   if (is_stuck && !is_reported) {
     unkillable[0] = 0;
-    look(note_unkillable);
+    look(note_unkillable, NEVER);
     is_reported = true;
     report("unkillable%s", unkillable);
   }
@@ -662,22 +646,12 @@ static struct state state = {.stop_by = NEVER, .kill_by = NEVER};
 static int quota_fd = -1;    /* the limit of processor time, in microseconds of each period */
 static int quota_watch = -1; /* readable when the limit has changed */
 static ns quota_period;
-static int child_pipe[2] = {-1, -1};
-#ifdef __linux__
+static int child_watch = -1; /* readable when a child has changed */
 static int timers[CLOCKS] = {-1, -1, -1};
-#endif
-
 static bool is_throttled;    /* the limit is less than one core */
 
 /* Where each of them may wake late, the guard that wakes first acts. */
 static ns delay(void) { return is_outer && !is_alone && !is_throttled ? OUTER_DELAY : 0; }
-
-static void on_child(int number) {
-  int error = errno;
-  ssize_t written = write(child_pipe[1], "", 1);
-  (void)number, (void)written;
-  errno = error;
-}
 
 /* How long it takes to end the tree: a millisecond for each process. With less than one core, each
  * thread that runs has a turn of 4 ms before this process wakes, some have two, and what is killed
@@ -733,15 +707,14 @@ static void listen_to_run(void) {
 /* The other guard has died: this one ends the tree, soon, because nothing would end it if this one
  * died as well. */
 static void lose_other(void) {
-  if (is_alone) return;
   close(other_guard);
   other_guard = -1;
-  if (shared->is_done) return;
+  if (is_alone || shared->is_done) return;
   is_alone = true;
-  if (!is_taking_over) report("lost");
-  if (state.phase == STOPPING) state.phase = WATCHING; /* It may have told only some of them. */
+  report("lost");
+  if (state.phase == STOPPING) state.phase = WATCHING; /* It may have signaled only some of them. */
   ns grace = state.grace < UNGUARDED_GRACE ? state.grace : UNGUARDED_GRACE;
-  request_stop(&state, read_clock(CLOCK_BOOTTIME), is_taking_over ? 0 : grace);
+  request_stop(&state, read_clock(CLOCK_BOOTTIME), grace);
 }
 
 static ns time_left(const instant *now) {
@@ -777,9 +750,9 @@ static void take_over(void) {
   unsigned beats = shared->beat;
   if (seen_at != 0 && now - seen_at < (is_throttled ? state.killing : OUTER_DELAY)) return;
   if (seen_at != 0 && beats == beat) {
-    is_taking_over = true;
     kill(inner, SIGKILL);
-    lose_other(); /* Its end may never be seen: it may be traced or frozen. */
+    is_alone = true; /* Its end may never be seen: it may be traced or frozen. */
+    request_stop(&state, now, 0);
   }
   beat = beats;
   seen_at = now;
@@ -835,17 +808,14 @@ static int poll_each(struct pollfd *fds, int count, int timeout) {
 
 /* Waits for a message, the end of a child or of the other guard, or a deadline. */
 static void wait_for_events(int timeout) {
-  char drained[64];
+  char drained[512];
   struct pollfd fds[] = {
-    {control, POLLIN, 0},    {child_pipe[0], POLLIN, 0}, {other_guard, POLLIN, 0},
-    {start_pipe, POLLIN, 0},
-#ifdef __linux__
-    {timers[0], POLLIN, 0},  {timers[1], POLLIN, 0},     {timers[2], POLLIN, 0},
-    {quota_watch, POLLIN, 0},
-#endif
+    {control, POLLIN, 0},      {child_watch, POLLIN, 0}, {other_guard, POLLIN, 0},
+    {start_socket, POLLIN, 0}, {timers[0], POLLIN, 0},   {timers[1], POLLIN, 0},
+    {timers[2], POLLIN, 0},    {quota_watch, POLLIN, 0},
   };
   if (poll_each(fds, sizeof fds / sizeof *fds, timeout) <= 0) return;
-  while (read(child_pipe[0], drained, sizeof drained) > 0) {}
+  while (read(child_watch, drained, sizeof drained) > 0) {}
   while (read(quota_watch, drained, sizeof drained) > 0) prepare_for_quota();
   if (fds[3].revents) hear_of_start();
   if (fds[0].revents) listen_to_run();
@@ -879,10 +849,7 @@ static void guard(void) {
       phase = phase_due(&state, &now, delay());
     }
     if (phase > state.phase) enter(phase, &now);
-    int timeout = -1;
-#ifndef __linux__
-    timeout = 20;
-#endif
+    int timeout = IDLE_TIMEOUT;
     if (state.phase == KILLING) {
       timeout = keep_killing();
       if (timeout == 100 && control < 0) return; /* Nothing more can be done. */
@@ -895,7 +862,7 @@ static void guard(void) {
 /* ---- The start ------------------------------------------------------------------------------ */
 
 static bool is_hang_up_watched;
-static const char *search_path = "/usr/local/bin:/bin:/usr/bin";
+extern char **environ;
 
 static void die(const char *what) {
   int error = errno;
@@ -923,104 +890,81 @@ static int watch_for_hang_up(void) {
   }
 }
 
-/* Replaces this process by a file. A script without an interpreter line is run by /bin/sh, as
- * execvp(3) does it. Returns with errno. */
-static void execute_file(const char *file, char **argv, char **env) {
-  execve(file, argv, env);
-  if (errno != ENOEXEC) return;
+/* As execvp(3), which runs a script without an interpreter line by /bin/sh, but not in musl: there
+ * a shell has to look it up again. Returns the error. */
+static int execute(char **argv) {
+  execvp(argv[0], argv);
+  if (errno != ENOEXEC) return errno;
   size_t count = 0;
   while (argv[count]) count++;
-  char *script[count + 2];
-  script[0] = "sh";
-  memcpy(script + 1, argv, (count + 1) * sizeof *argv);
-  script[1] = (char *)file;
-  execve("/bin/sh", script, env);
+  char *script[count + 4];
+  memcpy(script, (char *[]){"sh", "-c", "exec \"$0\" \"$@\""}, 3 * sizeof *script);
+  memcpy(script + 3, argv, (count + 1) * sizeof *argv);
+  execv("/bin/sh", script);
+  return errno;
 }
 
-/* As execvpe(3), which not every C library has. Returns the error. */
-static int execute(char **argv, char **env) {
-  static char file[8192];
-  const char *name = argv[0];
-  if (strchr(name, '/') || *name == 0) {
-    execute_file(*name ? name : "/", argv, env);
-    return *name ? errno : ENOENT;
-  }
-  bool is_denied = false;
-  for (const char *at = search_path; at;) {
-    const char *end = strchr(at, ':');
-    int length = (int)(end ? end - at : (long)strlen(at));
-    const char *folder = length > 0 ? at : ".";
-    int size = snprintf(file, sizeof file, "%.*s/%s", length > 0 ? length : 1, folder, name);
-    if (size < (int)sizeof file) execute_file(file, argv, env);
-    if (errno == EACCES) is_denied = true;
-    else if (errno != ENOENT && errno != ENOTDIR) return errno;
-    at = end ? end + 1 : NULL;
-  }
-  return is_denied ? EACCES : ENOENT;
+static bool write_file(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool is_written = write(fd, text, strlen(text)) >= 0;
+  close(fd);
+  return is_written;
 }
 
 /* The kernel takes the command first when memory runs out, unless the caller has set that. */
 static void prefer_for_oom(void) {
   char value[16];
   if (read_proc("self/oom_score_adj", value, sizeof value) < 1 || strcmp(value, "0\n") != 0) return;
-  int fd = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  ssize_t written = write(fd, "500", 3);
-  (void)written;
-  close(fd);
+  write_file("/proc/self/oom_score_adj", "500");
 }
 
-/* In the child that becomes the command, as soon as the guards have left its process group. */
-static void become_command(int go, int failed, char **argv, char **env, const sigset_t *mask) {
+/* In the child that becomes the command, once the inner guard has left its process group and sent a
+ * byte. The socket closes when the command is executed. */
+static void become_command(int socket, char **argv, const sigset_t *mask) {
   char byte;
-  struct sigaction by_default = {.sa_handler = SIG_DFL};
   if (!is_foreground) setsid();
   ssize_t got;
-  while ((got = read(go, &byte, 1)) < 0 && errno == EINTR) {}
+  while ((got = read(socket, &byte, 1)) < 0 && errno == EINTR) {}
   if (got != 1) _exit(127); /* The inner guard has died, and maybe the outer one. */
   instant now = now_on_all();
   int error = ETIME;
   if (!has_come(&state.stop_at, &now, 0)) {
     prefer_for_oom();
-    sigaction(SIGCHLD, &by_default, NULL);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    error = execute(argv, env);
+    error = execute(argv);
   }
-  ssize_t written = write(failed, &error, sizeof error);
-  (void)written;
+  write_all(socket, &error, sizeof error);
   _exit(127);
 }
 
-static void start_command(char **argv, char **env, const sigset_t *mask) {
-  int go[2], failed[2];
-  if (pipe(go) != 0 || pipe(failed) != 0) die("pipe");
-  for (int i = 0; i < 2; i++) fcntl(go[i], F_SETFD, FD_CLOEXEC), fcntl(failed[i], F_SETFD, FD_CLOEXEC);
+static void start_command(char **argv, const sigset_t *mask) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) die("socketpair");
+  for (int i = 0; i < 2; i++) fcntl(pair[i], F_SETFD, FD_CLOEXEC);
   pid_t pid = fork();
   if (pid == 0) {
-    close(go[1]);
-    become_command(go[0], failed[1], argv, env, mask);
+    close(pair[0]);
+    become_command(pair[1], argv, mask);
   }
   int error = errno;
-  close(failed[1]);
-  close(go[0]);
+  close(pair[1]);
   if (pid < 0) {
     report("failed %d", error);
     shared->is_done = true;
     _exit(0);
   }
   shared->command = pid;
-  start_pipe = failed[0];
-  fcntl(start_pipe, F_SETFL, O_NONBLOCK);
+  start_socket = pair[0];
+  fcntl(start_socket, F_SETFL, O_NONBLOCK);
   setpgid(0, 0); /* What kills the caller's group must not kill the guard with the command. */
-  ssize_t written = write(go[1], "", 1);
-  (void)written;
-  close(go[1]);
+  write_all(start_socket, "", 1);
 }
 
 /* Opens /proc, and the list of our own children, for good. */
+#ifdef __linux__
 static void open_proc(void) {
   char self[32], path[64];
-#ifdef __linux__
   proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ssize_t length = readlinkat(proc_fd, "self", self, sizeof self - 1);
   self[length < 0 ? 0 : length] = 0;
@@ -1031,25 +975,23 @@ static void open_proc(void) {
   snprintf(path, sizeof path, "self/task/%s/children", self);
   children_fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
   if (children_fd < 0) die("the kernel lists no children");
-#else
-  (void)self, (void)path;
-#endif
 }
+#endif
 
 /* What each of the two guards does for itself after the fork. */
 static void settle(void) {
-  struct sigaction handler = {.sa_handler = on_child};
-  if (pipe(child_pipe) != 0) die("pipe");
-  for (int i = 0; i < 2; i++) {
-    fcntl(child_pipe[i], F_SETFD, FD_CLOEXEC);
-    fcntl(child_pipe[i], F_SETFL, O_NONBLOCK);
+  const int sockets[] = {control, reports, other_guard};
+  for (int i = 0; i < 3; i++) {
+    fcntl(sockets[i], F_SETFL, O_NONBLOCK);
+    fcntl(sockets[i], F_SETFD, FD_CLOEXEC);
   }
-  if (sigaction(SIGCHLD, &handler, NULL) != 0) die("sigaction");
-  fcntl(control, F_SETFL, O_NONBLOCK);
-  fcntl(control, F_SETFD, FD_CLOEXEC);
-  fcntl(reports, F_SETFL, O_NONBLOCK);
-  fcntl(reports, F_SETFD, FD_CLOEXEC);
+  signal(SIGCHLD, SIG_DFL); /* The caller may have ignored it; then nothing could be reaped. */
 #ifdef __linux__
+  sigset_t of_child;
+  sigemptyset(&of_child);
+  sigaddset(&of_child, SIGCHLD);
+  child_watch = signalfd(-1, &of_child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (child_watch < 0) die("signalfd");
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) die("prctl");
   for (int i = 0; i < CLOCKS; i++) {
     timers[i] = timerfd_create(clock_ids[i], TFD_CLOEXEC | TFD_NONBLOCK);
@@ -1060,18 +1002,12 @@ static void settle(void) {
   if (quota_fd >= 0) quota_watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   inotify_add_watch(quota_watch, quota_file, IN_MODIFY);
   mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* As far as it is allowed. */
+  open_proc();
 #endif
   our_session = getsid(0);
-  open_proc();
 }
 
 #ifdef __linux__
-static void write_file(const char *path, const char *text) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0 || write(fd, text, strlen(text)) < 0) die(path);
-  close(fd);
-}
-
 /* Makes the inner guard the init of a PID namespace: root directly, another user in a user
  * namespace in which it keeps its own user. Returns as fork(2). */
 static pid_t fork_isolated(void) {
@@ -1084,11 +1020,11 @@ static pid_t fork_isolated(void) {
   if (is_mapped) pid = (pid_t)syscall(SYS_clone, flags | CLONE_NEWUSER, 0, 0, 0, 0);
   if (pid != 0) return pid;
   if (is_mapped) {
-    write_file("/proc/self/setgroups", "deny");
+    if (!write_file("/proc/self/setgroups", "deny")) die("/proc/self/setgroups");
     snprintf(map, sizeof map, "%u %u 1", (unsigned)uid, (unsigned)uid);
-    write_file("/proc/self/uid_map", map);
+    if (!write_file("/proc/self/uid_map", map)) die("/proc/self/uid_map");
     snprintf(map, sizeof map, "%u %u 1", (unsigned)gid, (unsigned)gid);
-    write_file("/proc/self/gid_map", map);
+    if (!write_file("/proc/self/gid_map", map)) die("/proc/self/gid_map");
   }
   /* /proc has to show the numbers of the namespace. All other mounts stay shared. */
   mount("none", "/proc", NULL, MS_PRIVATE | MS_REC, NULL);
@@ -1157,25 +1093,25 @@ static int parse_options(int argc, char **argv) {
   return at;
 }
 
-/* Copies the arguments and the environment of the command, and overwrites the originals: ps(1)
- * shows the name of the guard only, so that a search for the command does not find its guard. */
-static char **take(char **list) {
+/* Copies the arguments or the environment, and overwrites the original: ps(1) shows the name of the
+ * guard only, so that a search for the command does not find its guard. */
+static char **take(char **list, const char *name) {
   size_t count = 0;
   while (list[count]) count++;
   char **copy = malloc((count + 1) * sizeof *copy);
-  for (size_t i = 0; copy && i < count; i++)
-    if (!(copy[i] = strdup(list[i]))) die("memory");
   if (!copy) die("memory");
   copy[count] = NULL;
+  if (count == 0) return copy;
+  size_t room = strlen(list[0]);
+  for (size_t i = 0; i < count; i++) {
+    copy[i] = strdup(list[i]);
+    if (!copy[i]) die("memory");
+    /* A preloaded library reads its own variables. */
+    bool is_of_library = !strncmp(list[i], "LD_", 3) || !strncmp(list[i], "FAKETIME", 8);
+    if (!is_of_library) memset(list[i], 0, strlen(list[i]));
+  }
+  memcpy(list[0], name, strlen(name) < room ? strlen(name) : room);
   return copy;
-}
-
-/* `list` is what the kernel shows of this process. A preloaded library reads its own variables. */
-static void overwrite(char **list, const char *name) {
-  size_t length = strlen(list[0]);
-  for (char **one = list; *one; one++)
-    if (strncmp(*one, "LD_", 3) && strncmp(*one, "FAKETIME", 8)) memset(*one, 0, strlen(*one));
-  memcpy(list[0], name, strlen(name) < length ? strlen(name) : length);
 }
 
 /* Tries out what a run needs, without a command. */
@@ -1209,21 +1145,16 @@ int main(int argc, char **argv, char **env) {
     dprintf(2, "redlock-guard: it is started by redlock-run of the same version, not by hand\n");
     return 64;
   }
-  const int run_fd[] = {3, 4};
   reports = 5;
   if (is_hang_up_watched && is_hung_up(2)) return report("hung-up"), 0;
-  char **command = take(argv + at), **environment = take(env);
-  const char *path = getenv("PATH");
-  if (path && !(search_path = strdup(path))) die("memory");
-  overwrite(argv, "redlock-guard");
-  if (*env) overwrite(env, "");
+  char **command = take(argv, "redlock-guard") + at;
+  environ = take(env, "");
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) die("mmap");
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) die("socketpair");
   sigset_t blocked, mask;
   sigfillset(&blocked);
-  sigdelset(&blocked, SIGCHLD);
   sigprocmask(SIG_SETMASK, &blocked, &mask);
   if (!is_foreground) setsid();
   is_outer = true;
@@ -1231,13 +1162,12 @@ int main(int argc, char **argv, char **env) {
   if (inner < 0) return report("failed %d", errno), 0;
   is_outer = inner > 0;
   other_guard = pair[is_outer ? 0 : 1];
-  control = run_fd[is_outer ? 0 : 1];
+  control = is_outer ? 3 : 4;
   close(pair[is_outer ? 1 : 0]);
-  close(run_fd[is_outer ? 1 : 0]);
-  fcntl(other_guard, F_SETFD, FD_CLOEXEC);
+  close(is_outer ? 4 : 3);
   settle();
   if (is_outer) setpgid(0, 0);
-  else start_command(command, environment, &mask);
+  else start_command(command, &mask);
   leave_caller();
   shorten_turns();
   guard();

@@ -294,18 +294,18 @@ static void test_bytes_by_chance(int count) {
 /* ---- What needs a process or two ------------------------------------------------------------ */
 
 static void test_start_without_guard(void) {
-  char *argv[] = {"/bin/sh", "-c", "exit 5", NULL}, *env[] = {NULL};
+  char *argv[] = {"/bin/sh", "-c", "exit 5", NULL};
   sigset_t mask;
   sigemptyset(&mask);
   for (int is_there = 0; is_there < 2; is_there++) {
-    int go[2], failed[2], status;
-    CHECK(pipe(go) == 0 && pipe(failed) == 0, "pipe");
-    if (is_there) CHECK(write(go[1], "", 1) == 1, "write");
-    close(go[1]);
+    int pair[2], status;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "socketpair");
+    if (is_there) CHECK(write(pair[0], "", 1) == 1, "write");
+    close(pair[0]);
     state = watching();
     state.stop_at = on_clocks(INT64_MAX / 2, NEVER, NEVER);
     pid_t pid = fork();
-    if (pid == 0) become_command(go[0], failed[1], argv, env, &mask);
+    if (pid == 0) become_command(pair[1], argv, &mask);
     CHECK(waitpid(pid, &status, 0) == pid, "waitpid");
     CHECK(WEXITSTATUS(status) == (is_there ? 5 : 127), "guard: %d, %d", is_there, status);
   }

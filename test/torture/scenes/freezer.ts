@@ -34,7 +34,9 @@ export const freezer: Scene = {
   mistake: {
     name: 'end-of-inner-awaited',
     breaks: 'the outer guard acts only when the inner one, which it has killed, has ended',
-    edits: [{ file: 'guard/guard.c', from: '    lose_other(); /* Its end may', to: '    /* Its' }],
+    edits: [
+      { file: 'guard/guard.c', from: '    is_alone = true; /* Its end', to: '    /* Its end' },
+    ],
   },
 };
 
