@@ -67,9 +67,10 @@ export class GuardedCommand implements Child {
       else {
         this.#process = child;
         for (const descriptor of requests) child.stdio[descriptor]?.on('error', () => {});
-        const exit = exitOf(child);
+        const socket = (child.stdio as readonly unknown[])[reports] as Duplex;
+        const exit = exitOf(child, socket);
         gone = exit;
-        this.#listen((child.stdio as readonly unknown[])[reports] as Duplex, exit);
+        this.#listen(socket, exit);
       }
     } catch (error) {
       this.#failed(error);
@@ -203,8 +204,6 @@ export class GuardedCommand implements Child {
     if (this.#pid !== null && !this.#plan.isIsolated) {
       sendTo(this.#plan.isForeground ? this.#pid : -this.#pid, 'SIGKILL');
     }
-    if (!this.#hasExited)
-      this.#resolveExited({ exit: { kind: 'unknown-exit' }, leftCount: 0, agoMs: 0 });
     this.#treeSwept([this.#pid ?? this.#process?.pid ?? 0]);
   }
 
@@ -213,9 +212,8 @@ export class GuardedCommand implements Child {
     this.#isSwept = true;
     // A guard that is stopped would stay.
     if (unkillable.length === 0) setTimeout(() => this.#process?.kill('SIGKILL'), endMs).unref();
-    if (!this.#hasExited) {
-      this.#resolveExited({ exit: { kind: 'unknown-exit' }, leftCount: 0, agoMs: 0 });
-    }
+    // A no-op if the exit has been reported.
+    this.#resolveExited({ exit: { kind: 'unknown-exit' }, leftCount: 0, agoMs: 0 });
     this.#resolveSwept(unkillable);
   }
 }
@@ -230,10 +228,9 @@ const endMs = 500;
 const exitMs = 1_000;
 
 /** Resolves with the exit code; null: a signal has ended it, or its end is hidden. */
-function exitOf(child: Pick<ChildProcess, 'once' | 'stdio'>): Promise<number | null> {
+function exitOf(child: Pick<ChildProcess, 'once'>, socket: Duplex): Promise<number | null> {
   return new Promise((resolve) => {
     child.once('exit', resolve);
-    const socket = (child.stdio as readonly unknown[])[reports] as Duplex;
     socket.once('close', () => setTimeout(resolve, exitMs, null).unref());
   });
 }
