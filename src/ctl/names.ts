@@ -9,7 +9,11 @@ export function isPattern(name: string): boolean {
   return /[*?[]/.test(name);
 }
 
-/** A name as a user types it behind a verb. */
+/** A name as a user types it behind a verb: a shell expands nothing in it. */
 export function asArgument(name: string): string {
-  return isPattern(name) ? `${quoted(name)} ${literal}` : quoted(name);
+  const shown = quoted(name);
+  const isExpanded = /[$`!\\']/.test(shown);
+  const plain = shown.slice(1, -1).replaceAll('\\"', '"');
+  const word = isExpanded ? `'${plain.replaceAll("'", "'\\''")}'` : shown;
+  return isPattern(name) ? `${word} ${literal}` : word;
 }

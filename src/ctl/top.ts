@@ -57,7 +57,7 @@ export class Watch {
   /** Reads the locks on the screen and some others. */
   async step(onScreen: readonly string[]): Promise<MasterAnswer[]> {
     this.#query.reset();
-    const scanning = this.#query.ask((observer) => this.#scan(observer));
+    const scanning = this.#query.ask((server) => this.#scan(server));
     if (this.#locks.size === 0) await scanning; // No name is known yet.
     const names = [...new Set([...onScreen, ...this.#locks.keys()])].slice(0, batchSize);
     const [tripTimes, locks] = await Promise.all([scanning, this.#query.look(names)]);
@@ -75,13 +75,13 @@ export class Watch {
   }
 
   /** Adds the names of the next page. Returns how long the master took, in ms. */
-  async #scan(observer: MasterQuery['observers'][number]) {
-    const at = this.#query.servers.indexOf(observer);
+  async #scan(server: MasterQuery['servers'][number]) {
+    const at = this.#query.servers.indexOf(server);
     const { cursor = '0', isOfFreezes = false } = this.#scans[at] ?? {};
     const sentAt = performance.now();
     const page = isOfFreezes
-      ? await observer.freezePage(cursor, this.#pattern, pageSize)
-      : await observer.page(cursor, this.#pattern, pageSize);
+      ? await server.freezePage(cursor, this.#pattern, pageSize)
+      : await server.page(cursor, this.#pattern, pageSize);
     if (isFailed(page)) return page;
     const isOver = page.cursor === '0';
     this.#scans[at] = { cursor: page.cursor, isOfFreezes: isOver !== isOfFreezes };

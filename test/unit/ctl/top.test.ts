@@ -102,7 +102,7 @@ it.each([
 it('most waiters first, then locks not simply held, then by name', async () => {
   const orphan = lock('orphan', ['x', null, null]);
   const locks = [held('c'), held('b'), orphan, held('z', 2), held('y', 5)];
-  const query = { reset() {}, observers: [], ask: async () => [], look: async () => locks };
+  const query = { reset() {}, servers: [], ask: async () => [], look: async () => locks };
   const watch = new Watch(query as unknown as ConstructorParameters<typeof Watch>[0]);
   await watch.step([]);
   expect(watch.locks.map(({ name }) => name)).toEqual(['y', 'z', 'orphan', 'b', 'c']);
