@@ -116,7 +116,7 @@ const givenToCommand: readonly (readonly [string, string])[] = [
   ['REDLOCK_SLOT', 'with --slots the number of its slot, which no other holder has; else empty'],
   ['REDLOCK_TTL_MS', 'the validity asked of the masters'],
   ['REDLOCK_HELD', 'the names held by this run and the enclosing runs, outermost first'],
-  ['REDLOCK_HELD_LEASES', 'token, fencing number and validity of each of those'],
+  ['REDLOCK_HELD_LEASES', 'token, fencing number, validity, slot and process of each of those'],
 ];
 
 /** The pages by file name, such as `redlock-run.1`. */

@@ -82,11 +82,11 @@ const lines: Lines = {
   'fence-raised': ({ fence }, which) =>
     `fence: ${which}: masters counted differently, raising all to ${fence}`,
   acquired: ({ grantedCount, elapsedMs, waitMs }, which) => {
-    const where = `on ${plural(grantedCount, 'master')} in ${roughly(elapsedMs)}`;
+    const where = `${grantedBy(grantedCount)} in ${roughly(elapsedMs)}`;
     return `acquired: ${which}: ${where}, after waiting ${roughly(waitMs)}`;
   },
   extended: ({ extendedCount, elapsedMs }, which) =>
-    `extended: ${which}: on ${plural(extendedCount, 'master')} in ${roughly(elapsedMs)}`,
+    `extended: ${which}: ${grantedBy(extendedCount)} in ${roughly(elapsedMs)}`,
   'extension-failed': ({ validMs, failures }, which) =>
     `${which}: not extended, valid for another ${roughly(validMs)}: ${failuresLine(failures)}`,
   released: ({ releasedCount, keepMs }, which) => {
@@ -144,4 +144,9 @@ function causeLine(cause: Cause): string {
     default:
       return cause.kind;
   }
+}
+
+/** Under the lock of an enclosing run (--reentrant) no master is asked. */
+function grantedBy(masterCount: number): string {
+  return masterCount === 0 ? 'by the enclosing run' : `on ${plural(masterCount, 'master')}`;
 }

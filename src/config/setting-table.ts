@@ -139,7 +139,7 @@ const lock = {
     field: 'isReentrant',
     kind: 'boolean',
     default: 'false',
-    description: 'inside a run of the same name, run under the lock of that run instead of failing',
+    description: 'inside a run of the same name, run as part of that run instead of failing',
     option: { long: '--reentrant' },
   },
   fencing: {

@@ -3,12 +3,11 @@
 // on the command line exits with 64, the same mistake in the environment or a file with 78.
 
 import { type RunTimings, runTimings } from '../lock/timings.ts';
-import type { EnclosingLease } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import { whyCannotStart } from '../run/preconditions.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';
-import { enclosingLeaseOf } from '../text/held-locks.ts';
+import { type EnclosingLease, enclosingLeaseOf } from '../text/held-locks.ts';
 import type { RunArguments } from './arguments.ts';
 import type { ExecutionContext } from './execution-context.ts';
 import type { Place } from './layer.ts';

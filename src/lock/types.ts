@@ -165,15 +165,6 @@ export interface Lease {
   readonly fence: number | null;
 }
 
-/** A lock that an enclosing run has acquired, as its environment describes it. */
-export interface EnclosingLease {
-  readonly names: readonly string[];
-  /** Empty where it is unknown; then the lock cannot be confirmed. */
-  readonly token: string;
-  readonly fence: number | null;
-  readonly ttlMs: number;
-}
-
 export interface Contention {
   /** The value that most refusals show; '' where the lock is free for the waiters before us. */
   readonly holder: string;

@@ -43,7 +43,7 @@ export type Acquisition =
   | { readonly kind: 'superseded'; readonly by: string }
   /** Held by what this process is part of, which would wait for itself. `holder`: its value. */
   | { readonly kind: 'nested'; readonly holder: string }
-  /** The enclosing run does not hold the lock any more. */
+  /** With --reentrant: the enclosing run has ended, or is not above this process. */
   | { readonly kind: 'enclosing-lost' }
   | { readonly kind: 'aborted' };
 

@@ -11,17 +11,17 @@ import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
 import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { type HeldLock, Redlock } from '../lock/redlock.ts';
-import type { Claim, EnclosingLease } from '../lock/types.ts';
+import type { Claim } from '../lock/types.ts';
 import { type HolderRecord, newClaim, sharingOf } from '../lock/value.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
-import { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { isFailed } from '../redis/errors.ts';
 import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { Server } from '../redis/server.ts';
 import { withHistory } from '../run/acquisition.ts';
+import { enclosingLock } from '../run/enclosing-lock.ts';
 import { HistoryLines } from '../run/history-lines.ts';
 import { entryOf } from '../run/outcome.ts';
 import type { RunParts } from '../run/ports.ts';
@@ -29,7 +29,7 @@ import { RunError } from '../run/preconditions.ts';
 import type { ReportRun, RunEvent, Seen } from '../run/record.ts';
 import { userName } from '../system/caller.ts';
 import { createSystemClock, maxTimerMs, systemSources } from '../system/clock.ts';
-import { heldAroundOf } from '../text/held-locks.ts';
+import { type EnclosingLease, heldAroundOf } from '../text/held-locks.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
@@ -39,9 +39,11 @@ export interface JobMasters {
 
 /** Starts the local masters that are missing. Throws LocalError, ConfigError. */
 export async function mastersOf(settings: Settings): Promise<JobMasters> {
+  const named = { addresses: settings.masters, whyMastersReplaced: () => null };
+  if (settings.enclosing !== null) return named; // None is asked.
   if (!settings.local) {
     await readPasswords(settings.masters);
-    return { addresses: settings.masters, whyMastersReplaced: () => null };
+    return named;
   }
   const { startLocalMasters } = await import('../local/local-masters.ts');
   const { rememberServers } = await import('../local/same-servers.ts');
@@ -58,8 +60,8 @@ export interface JobLock {
   readonly report: ReportRun;
   readonly held: HeldLock;
   readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
-  /** Of the lock that counts. */
-  readonly servers: readonly Server[];
+  /** Of the lock that counts; addresses where none is asked. */
+  readonly servers: readonly (Server | MasterAddress)[];
   /** null: people ask the enclosing run, which ends this one. */
   readonly listen: Listen | null;
   readonly lineOf: RunParts['lineOf'];
@@ -78,7 +80,7 @@ export function lockOf(
   const clock = createSystemClock(noteJump, systemSources, maxTimerMs.guarded);
   return settings.enclosing === null
     ? ownLockOf(settings, masters, clock, tell, seen)
-    : enclosingLockOf(settings, settings.enclosing, masters, clock, tell);
+    : enclosingLockOf(settings, settings.enclosing, clock, tell);
 }
 
 function ownLockOf(
@@ -137,27 +139,19 @@ function ownLockOf(
 function enclosingLockOf(
   settings: Settings,
   lease: EnclosingLease,
-  { addresses, whyMastersReplaced }: JobMasters,
   clock: Clock,
   report: ReportRun,
 ): JobLock {
-  const registry = new ServerRegistry();
-  const servers = addresses.map((one) => new Server(one, settings, registry, clock, 'look'));
-  const enclosing = new EnclosingLock(lease, servers, clock, settings, report);
+  const held = enclosingLock(lease, clock, settings.driftFactor, report);
   return {
     clock,
     report,
-    held: enclosing,
-    acquire: async (aborted) => {
-      const acquisition = await enclosing.acquire({ ...settings, aborted });
-      const useless = acquisition.kind === 'acquired' ? uselessBy(whyMastersReplaced()) : null;
-      if (useless) throw useless;
-      return acquisition;
-    },
-    servers,
+    held,
+    acquire: async (aborted) => (aborted.aborted ? { kind: 'aborted' } : held.acquire()),
+    servers: settings.masters,
     listen: null,
     lineOf: () => null,
-    close: () => enclosing.close(),
+    close: async () => {},
   };
 }
 

@@ -7,6 +7,7 @@ import { guardSlackMsOf } from '../lock/timings.ts';
 import type { Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
 import { watchCaller } from '../run/caller-watch.ts';
+import { holderName } from '../run/enclosing-lock.ts';
 import { childEnvironment } from '../run/environment.ts';
 import type { GuardedCommand } from '../run/guard-client.ts';
 import { checkIsolation, guardFile } from '../run/guard-program.ts';
@@ -70,8 +71,10 @@ async function play(
   const lock = lockOf(settings, masters, watchingTell, seen);
   const { clock, report, servers } = lock;
   const isForeground = settings.foreground ?? hasTerminal();
+  const { enclosing, isIsolated, slotCount } = settings;
+  const holder = enclosing?.holder ?? holderName();
   const environmentOf = (lease: Lease) =>
-    childEnvironment(process.env, lease, slotOf(lease.claim, settings.slotCount));
+    childEnvironment(process.env, lease, slotOf(lease.claim, slotCount), holder, isIsolated);
   const run: Run = new Run(settings, {
     clock,
     random: Math.random,

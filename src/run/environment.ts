@@ -3,12 +3,18 @@
 
 import type { Lease } from '../lock/types.ts';
 import { encodedList, heldVariables } from '../text/held-locks.ts';
+import { isolatedName } from './enclosing-lock.ts';
 
-/** `slot`: the one that it holds; null: the lock has none. */
+/**
+ * `slot`: the one that it holds; null: the lock has none. `holder`: the process of the run that has
+ * acquired it.
+ */
 export function childEnvironment(
   environment: NodeJS.ProcessEnv,
   lease: Lease,
   slot: number | null,
+  holder: string,
+  isIsolated: boolean,
 ): NodeJS.ProcessEnv {
   const { claim, fence } = lease;
   return {
@@ -16,7 +22,7 @@ export function childEnvironment(
     REDLOCK_FENCE: fence === null ? '' : String(fence),
     REDLOCK_SLOT: slot === null ? '' : String(slot),
     REDLOCK_TOKEN: claim.token,
-    ...heldVariables(environment, lease),
+    ...heldVariables(environment, lease, holder, isIsolated ? isolatedName : (name) => name),
   };
 }
 

@@ -6,6 +6,8 @@ import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessEntry {
   readonly pid: number;
+  /** Of its program; '' where ps(1) shows it. */
+  readonly name: string;
   readonly parent: number;
   /** 0 where ps(1) does not show it. */
   readonly session: number;
@@ -44,6 +46,20 @@ export function processEntry(pid: number): ProcessEntry | null {
   return parseStat(textOf(`/proc/${pid}/stat`));
 }
 
+/** More than the shells and make programs around any run. */
+const maxAncestorCount = 64;
+
+/** The entry of this process or of an ancestor; null: `pid` is neither, or cannot be seen. */
+export function entryAbove(pid: number): ProcessEntry | null {
+  let at = process.pid;
+  for (let count = 0; at > 0 && count <= maxAncestorCount; count += 1) {
+    const entry = processEntry(at);
+    if (at === pid) return entry;
+    at = entry?.parent ?? 0;
+  }
+  return null;
+}
+
 /**
  * proc(5): "pid (name) state ppid pgrp session ... num_threads ... starttime", where the name may
  * hold spaces and parentheses. A zombie with more than one thread is a process whose first thread
@@ -56,6 +72,7 @@ function parseStat(stat: string): ProcessEntry | null {
   const field = (index: number) => Number(fields[index]);
   return {
     pid: Number.parseInt(stat, 10),
+    name: stat.slice(stat.indexOf('(') + 1, end),
     parent: field(1),
     session: field(3),
     startedAt: field(19),
@@ -77,7 +94,8 @@ function shownByPs(pid: number): ProcessEntry | null {
   }
   const [parent, state = 'Z', ...started] = output.trim().split(/\s+/);
   const startedAt = Date.parse(started.join(' '));
-  return { pid, parent: Number(parent), session: 0, startedAt, isAlive: !state.startsWith('Z') };
+  const isAlive = !state.startsWith('Z');
+  return { pid, name: '', parent: Number(parent), session: 0, startedAt, isAlive };
 }
 
 /** Empty: the process has ended, or is hidden (hidepid, ProtectProc of systemd). */

@@ -1,10 +1,22 @@
 // REDLOCK_HELD and REDLOCK_HELD_LEASES: the locks of the runs around a process, in its environment.
-// REDLOCK_HELD is for people and scripts; REDLOCK_HELD_LEASES has tokens, fencing numbers and ttls
-// of the same locks in the same order. *Note:* the environment proves nothing, since it outlives
-// the run that wrote it. Code that relies on it must ask the masters.
+// REDLOCK_HELD is for operators and scripts; REDLOCK_HELD_LEASES has the tokens, fencing numbers,
+// ttls, slots and processes of the same locks in the same order. *Note:* the environment proves
+// nothing, since it outlives the run that wrote it. Code that relies on it must check that the
+// process is still above this one, or ask the masters.
 
-import type { EnclosingLease, Lease } from '../lock/types.ts';
+import { alone, type Lease, type Sharing } from '../lock/types.ts';
 import type { IsHeldAround, ShownHolder } from '../lock/wait.ts';
+
+/** A lock that an enclosing run has acquired, as its environment describes it. */
+export interface EnclosingLease extends Pick<Lease, 'fence'> {
+  readonly names: readonly string[];
+  /** Empty where it is unknown. */
+  readonly token: string;
+  readonly ttlMs: number;
+  readonly sharing: Sharing;
+  /** The process of the run; empty where it is unknown. */
+  readonly holder: string;
+}
 
 /** The names of REDLOCK_HELD, outermost first. */
 function heldNames(environment: NodeJS.ProcessEnv): string[] {
@@ -23,9 +35,13 @@ export function enclosingLeaseOf(
   );
   const [entry] = entries;
   if (entries.size !== 1 || entry === null) return null;
-  const [, token = '', fence = '', ttlMs = ''] =
-    /^([\w-]+):(\d*):(\d{1,8})$/.exec(entry ?? '') ?? [];
-  return { names, token, fence: fence === '' ? null : Number(fence), ttlMs: Number(ttlMs) };
+  const [, token = '', fence = '', ttlMs = '', slot, slotCount, holder = ''] =
+    /^([\w-]+):(\d*):(\d{1,8})(?::(?:(\d+)\/(\d+))?:([\d.]*))?$/.exec(entry ?? '') ?? [];
+  const sharing: Sharing = slot
+    ? { kind: 'slots', slot: Number(slot), slotCount: Number(slotCount) }
+    : alone.sharing;
+  const times = { fence: fence === '' ? null : Number(fence), ttlMs: Number(ttlMs) };
+  return { names, token, ...times, sharing, holder };
 }
 
 /**
@@ -50,18 +66,25 @@ export function heldAroundOf(
   return (shown) => isEnclosing(shown) || (shown.record !== null && isOwnHold(shown.record));
 }
 
-/** The two variables for a command under this lease, which is the innermost one. */
+/**
+ * The two variables for a command under this lease, which is the innermost one. `nameOf`: how the
+ * command has to call the process of a run.
+ */
 export function heldVariables(
   environment: NodeJS.ProcessEnv,
   { claim, fence }: Lease,
+  holder: string,
+  nameOf: (holder: string) => string,
 ): NodeJS.ProcessEnv {
   const leases = listIn(environment.REDLOCK_HELD_LEASES);
   const ours = encodedList(claim.resources);
   const all = listIn(environment.REDLOCK_HELD).map((name, index) => ({
     name,
-    lease: leases[index] ?? '',
+    lease: (leases[index] ?? '').replace(/[^:]*$/, nameOf),
   }));
-  const lease = `${claim.token}:${fence ?? ''}:${claim.ttlMs}`;
+  const { sharing } = claim;
+  const slot = sharing.kind === 'slots' ? `${sharing.slot}/${sharing.slotCount}` : '';
+  const lease = [claim.token, fence ?? '', claim.ttlMs, slot, nameOf(holder)].join(':');
   const held = [
     ...all.filter(({ name }) => !ours.includes(name)),
     ...ours.map((name) => ({ name, lease })),

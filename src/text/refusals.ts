@@ -50,8 +50,9 @@ export function refusalLine(
     case 'misconfigured':
       return `masters: ${failuresLine(refusal.failures)}`;
     case 'enclosing-lost': {
-      const why = 'the masters do not show it as held by the enclosing run';
-      return `lost: ${which}: ${why}; the command was not started`;
+      const why = 'the enclosing run has ended, or did not start this one';
+      const advice = 'leave out --reentrant to acquire it';
+      return `lost: ${which}: ${why} (${advice}); the command was not started`;
     }
     case 'aborted':
       return null;

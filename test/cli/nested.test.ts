@@ -196,19 +196,29 @@ test('an environment that outlived its run: 79, and the lock is not acquired ins
   expect(untold.code).toBe(79);
 });
 
-test('a lock that is not extended any more ends the nested run in time', async () => {
-  const { stdout } = await run(['--hold-at-least', '8s', '--ttl', '8s', 'kept', '--', ...printed]);
-  const { REDLOCK_HELD, REDLOCK_HELD_LEASES } = environmentIn(stdout);
-  const env = { REDLOCK_HELD, REDLOCK_HELD_LEASES };
-  const job = start(['--reentrant', 'kept', '--', ...node('immortal.js')], { env });
+test('outlives the enclosing run in the background: it ends soon, and with 79', async () => {
+  const nested = shellLine(...inside('kept', '--', ...node('immortal.js')));
+  const script = `(${nested}; echo "ended with $?") & read -r line`;
+  const args = ['--keep-background', '--ttl', '3s', '-k', '200ms', 'kept', '-c', script];
+  const job = start(args, { stdin: 'pipe' });
   const [, pid] = await job.says('stdout', /ready (\d+)/);
-  await eventually('dead', () => !isAlive(Number(pid)), 9_000);
-  expect(await masters[0]?.get('redlock:kept')).not.toBeNull();
-  expect((await job.result).code).toBe(79);
+  job.child.stdin?.end('\n');
+  await eventually('dead', () => !isAlive(Number(pid)), 3_000);
+  await job.says('stdout', /ended with 79/);
+  expect((await job.result).code).toBe(0);
 });
 
-test('too few masters to tell: 69', async () => {
-  const nested = shellLine(...inside('-n', 'mute', '--', 'echo', 'never'));
+test.each([
+  ['the enclosing run', ['--isolate', 'same', '--']],
+  ['a run between both', ['same', '--', interpreter, program, '--isolate', 'other', '--']],
+])('in a PID namespace of its own, made by %s', async (_, enclosing) => {
+  const { code, stdout, stderr } = await run([...enclosing, ...inside('same', '--', ...printed)]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(environmentIn(stdout).REDLOCK_NAME).toBe('same');
+});
+
+test('asks no master: it runs while too few answer', async () => {
+  const nested = shellLine(...inside('-n', 'mute', '--', 'echo', 'served'));
   const script = `echo ready; read -r line; ${nested}; echo $?`;
   const job = start(['--ttl', '20s', 'mute', '-c', script], { stdin: 'pipe' });
   await job.says('stdout', /ready/);
@@ -216,7 +226,7 @@ test('too few masters to tell: 69', async () => {
   job.child.stdin?.end('\n');
   const { stdout } = await job.result;
   for (const master of masters.slice(1)) await master.restart();
-  expect(stdout).toBe('ready\n69\n');
+  expect(stdout).toBe('ready\nserved\n0\n');
 });
 
 test('names that an earlier run has left behind in a daemon do not turn waiting off', async () => {

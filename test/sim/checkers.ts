@@ -7,7 +7,6 @@ import { foreignCheckers } from './foreign-checkers.ts';
 import { formCheckers } from './form-checkers.ts';
 import { freezeCheckers } from './freezes.ts';
 import { listCheckers } from './list-checkers.ts';
-import { nestedCheckers } from './nested-checkers.ts';
 import { refusalCheckers } from './refusals.ts';
 import { stepCheckers } from './step-checkers.ts';
 import { stopCheckers } from './stops.ts';
@@ -36,7 +35,7 @@ export const checkers = {
     );
     return conflictOf(
       holding,
-      eachOnce(others),
+      others,
       ({ value, validUntil }) => `${value}, valid until ${validUntil.toFixed(3)},`,
     );
   },
@@ -48,7 +47,7 @@ export const checkers = {
     const others = [...witness.live()].filter(
       ({ value, tree }) => value !== holding.value && tree?.isRunning,
     );
-    return conflictOf(holding, eachOnce(others), ({ value }) => `the command of ${value}`);
+    return conflictOf(holding, others, ({ value }) => `the command of ${value}`);
   },
 
   /** No command outlives the validity of its lease, or the release of its lock. */
@@ -185,18 +184,12 @@ export const checkers = {
   ...waitingCheckers,
   ...listCheckers,
   ...formCheckers,
-  ...nestedCheckers,
   ...stepCheckers,
   ...foreignCheckers,
   ...freezeCheckers,
   ...refusalCheckers,
   ...stopCheckers,
 } satisfies Record<string, Checker>;
-
-/** Whether these are a run and a run nested in it, which hold the same lock. */
-function eachOnce(holdings: readonly Holding[]): readonly Holding[] {
-  return [...new Map(holdings.map((holding) => [holding.value, holding])).values()];
-}
 
 /** Checks each of several resources. */
 function dishonestyOf(holding: Holding, witness: Witness): string | null {

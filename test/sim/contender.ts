@@ -6,7 +6,6 @@ import type { Machine } from './machine.ts';
 import { type ExecutionContext, type Plan, Program } from './program.ts';
 import type { Random } from './random.ts';
 import type { Rosters } from './rosters.ts';
-import type { ChildHabits } from './sim-child.ts';
 import { haveBoth, type Running } from './weather.ts';
 import { drawWish } from './wish.ts';
 
@@ -56,14 +55,6 @@ export class Contender {
       this.#random,
     );
     running.add(program);
-    program.onInner = (inner) => {
-      running.add(inner);
-      const { onExit } = inner;
-      inner.onExit = (exit) => {
-        running.delete(inner);
-        onExit(exit);
-      };
-    };
     program.onEnd = () => {
       running.delete(program);
       this.#startLater();
@@ -88,29 +79,13 @@ export class Contender {
         diesInMs: random.between(0, Math.min(20, marginMs / 8)),
         leftoverMs,
       },
-      inner: this.#inner(),
-    };
-  }
-
-  /** Draws nothing in a world without nested runs. */
-  #inner(): ChildHabits | null {
-    const random = this.#random;
-    const { nestedChance, stubbornChance, leftoverChance, workMs, graceMs, ttlMs } =
-      this.#crowd.options;
-    if (nestedChance === 0 || !random.chance(nestedChance)) return null;
-    return {
-      workMs: random.around(workMs),
-      exitCode: 0,
-      obeysInMs: random.chance(stubbornChance) ? null : random.around(graceMs / 4),
-      diesInMs: random.between(0, 5),
-      leftoverMs: random.chance(leftoverChance) ? random.around(ttlMs) : null,
     };
   }
 
   #disturb(program: Program): void {
     const random = this.#random;
     const { world } = this.machine;
-    const { signalChance, killChance, orphanChance, ttlMs } = this.#crowd.options;
+    const { signalChance, killChance, ttlMs } = this.#crowd.options;
     if (random.chance(signalChance)) {
       const signal = random.pick(['SIGTERM', 'SIGINT', 'SIGHUP'] as const);
       world.after(random.between(0, 2 * ttlMs), () => {
@@ -124,8 +99,7 @@ export class Contender {
         if (haveBoth(program.guards) && random.chance(0.25)) return this.#killGuard(program);
         world.note(program.process.name, 'dies suddenly');
         world.mark('sudden death');
-        if (orphanChance > 0 && random.chance(orphanChance)) program.dieWithGuard();
-        else program.process.die();
+        program.process.die();
       });
     }
   }

@@ -60,10 +60,6 @@ export function unfairnessOf(options: Options): string[] {
       options.foreignCount > 0 && options.foreignTtlMs < ttlMs + longerMs,
       'other programs write times that are over as soon as our lease',
     ],
-    [
-      options.nestedChance > 0 && options.isOutOfReach,
-      'a run inside of another one is out of its reach',
-    ],
   ];
   return breaches.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
 }

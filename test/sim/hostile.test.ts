@@ -12,7 +12,6 @@ const known: Partial<Record<HostileProfile, number>> = {
   'drift-beyond-the-factor': 5,
   'failovers-untold': 8,
   'marks-denied': 4,
-  'nested-run-out-of-reach': 8,
   'older-protocol-short-times': 2,
   'restarts-empty-and-clocks-apart': 2,
   'restarts-empty-without-grace': 18,

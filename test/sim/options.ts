@@ -66,11 +66,6 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   /** How often a program is preemptible while it waits, and also while it holds the lock. */
   readonly supersedeChance: number;
   readonly replaceChance: number;
-  /** How often a command is a nested run, and how often its guard dies with it. */
-  readonly nestedChance: number;
-  readonly orphanChance: number;
-  /** The enclosing run stops and kills only what is on its side, as for a run on another host. */
-  readonly isOutOfReach: boolean;
   /**
    * How many of the machines take locks in steps, and how often their shells vanish without a
    * release.
@@ -178,9 +173,6 @@ export function calmOptions(random: Random): Options {
     otherSlotsChance: 0,
     supersedeChance: 0,
     replaceChance: 0,
-    nestedChance: 0,
-    orphanChance: 0,
-    isOutOfReach: false,
     shellCount: 0,
     vanishChance: 0,
     freezerCount: 0,

@@ -218,17 +218,6 @@ export const fairProfiles = {
     replaceChance: 0.2,
     isFenced: true,
   })),
-  'nested-runs': inAnyWeather(({ ttlMs }, random) => ({
-    nestedChance: random.pick([0.5, 1]),
-    waitMs: random.pick([500, 4_000]),
-    resourceCount: random.pick([1, 2]),
-    nameCount: random.pick([1, 2]),
-    readerChance: random.pick([0, 0, 0.5]),
-    slotCount: random.pick([1, 1, 2]),
-    workMs: ttlMs * random.between(0.3, 3),
-    ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 2 * ttlMs }]),
-    ...random.pick([{}, { killChance: 0.3, orphanChance: random.pick([0.5, 1]) }]),
-  })),
   'in-steps': inAnyWeather((_, random) => ({
     shellCount: random.pick([2, 3]),
     vanishChance: random.pick([0, 0.3, 0.6]),
@@ -416,16 +405,6 @@ export const hostileProfiles = {
     }),
   },
   ...olderHostileProfiles(older),
-  'nested-run-out-of-reach': {
-    fires: ['childUnderLease', 'oneChild'],
-    disturb: ({ ttlMs }: Options) => ({
-      nestedChance: 1,
-      isOutOfReach: true,
-      signalChance: 0.5,
-      workMs: 2 * ttlMs,
-      thinkMs: 60,
-    }),
-  },
   'same-server-twice': {
     fires: ['honesty'],
     disturb: () => ({ masterCount: 3, isListedTwice: true, thinkMs: 30 }),

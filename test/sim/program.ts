@@ -21,19 +21,17 @@ import {
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
-import { NestedProgram } from './nested-program.ts';
 import type { Network } from './network.ts';
 import { observedRedlock } from './observed-redlock.ts';
 import type { Options } from './options.ts';
 import type { Random } from './random.ts';
 import { type ChildHabits, SimTree, type Tree } from './sim-child.ts';
 import { guardOptionsIn, SimGuard } from './sim-guard.ts';
-import { SimNest } from './sim-nest.ts';
 import { SimProcess } from './sim-process.ts';
 import type { SimServer } from './sim-server.ts';
 import type { System } from './system.ts';
 import type { Wish } from './wish.ts';
-import type { Holding, KnownProgram, Witness } from './witness.ts';
+import type { KnownProgram, Witness } from './witness.ts';
 
 export interface ExecutionContext {
   readonly system: System;
@@ -52,8 +50,6 @@ export interface Plan {
   readonly holdAtLeastMs: number;
   readonly maxRunMs: number | null;
   readonly habits: ChildHabits;
-  /** Its command is a nested run, whose command behaves like this; null: it is not. */
-  readonly inner: ChildHabits | null;
 }
 
 export class Program {
@@ -68,8 +64,6 @@ export class Program {
   areMastersReplaced = false;
   /** How often and why --on-lost was started. */
   readonly losses: string[] = [];
-  /** A nested run has been started. */
-  onInner: (inner: NestedProgram) => void = () => {};
   readonly #around: ExecutionContext;
   readonly #plan: Plan;
   readonly #random: Random;
@@ -127,36 +121,15 @@ export class Program {
     return this.#guard?.processes ?? [];
   }
 
-  /** Dies suddenly, with both guards if it has a nested run, which is then on its own. */
-  dieWithGuard(): void {
-    this.process.die();
-    if (this.#plan.inner === null) return;
-    this.process.world.mark('run inside of a dead one');
-    for (const guard of this.guards) guard.die();
-    for (const value of this.known.values) {
-      const holding = this.#around.witness.holdings.get(value);
-      if (holding) holding.tree = null;
-    }
-  }
-
   /**
    * By this machine's clock, when nothing stops it: waiting, working, stopping, and the rounds
    * between.
    */
   #allowedMs(): number {
     const { ttlMs, graceMs } = this.#around.options;
-    const { waitMs, habits, inner } = this.#plan;
+    const { waitMs, habits } = this.#plan;
     const roundMs = roundMsIn(this.#around.options);
-    const innerMs = inner ? inner.workMs + (inner.leftoverMs ?? 0) + 2 * graceMs + roundMs : 0;
-    return (
-      innerMs +
-      waitMs +
-      habits.workMs +
-      (habits.leftoverMs ?? 0) +
-      2 * graceMs +
-      4 * roundMs +
-      ttlMs
-    );
+    return waitMs + habits.workMs + (habits.leftoverMs ?? 0) + 2 * graceMs + 4 * roundMs + ttlMs;
   }
 
   #died(): void {
@@ -267,23 +240,12 @@ export class Program {
     const { system, options, witness } = this.#around;
     const startTree = (onEnd: () => void): Tree => {
       const holding = witness.holdings.get(lease.claim.value);
-      const tree =
-        this.#nest(holding, onEnd) ??
-        new SimTree(process.machine, process.name, this.#plan.habits, onEnd);
+      const tree = new SimTree(process.machine, process.name, this.#plan.habits, onEnd);
       if (holding) witness.childStarted(holding, tree);
       return tree;
     };
     const timeLeft = system.timeLeftOf(lease, options, clock);
     return new SimGuard(process, guardOptionsIn(options), timeLeft, startTree, listener);
-  }
-
-  #nest(enclosing: Holding | undefined, onEnd: () => void): Tree | null {
-    const { inner } = this.#plan;
-    if (inner === null || enclosing === undefined) return null;
-    const nested = new NestedProgram(this.#around, enclosing, `${this.process.name}:inner`, inner);
-    const tree = new SimNest(nested, this.#around.options.isOutOfReach, onEnd);
-    this.onInner(nested);
-    return tree;
   }
 
   #newClaim(): Claim {

@@ -119,7 +119,7 @@ export class Stage {
       slotCount: 1,
       preemptible: 'never',
     };
-    const plan = { wish, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, inner: null, ...changes };
+    const plan = { wish, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, ...changes };
     const habits = { ...calmHabits, ...changes.habits };
     return new Program(around, this.machine(name), name, { ...plan, habits }, new Random(name));
   }

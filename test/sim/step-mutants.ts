@@ -1,68 +1,8 @@
-// Mutants of work under a lock that another process has acquired: nested runs, and the steps of
-// redlockctl.
+// Mutants of work under a lock that another process has acquired: the steps of redlockctl.
 
 import { inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const stepMutants: readonly Mutant[] = [
-  inSource(
-    'enclosing-shown-by-one',
-    'one master that shows the enclosing lock is enough to go on under it',
-    rarely(60, 'nested-runs', 'honesty'),
-    'redis/enclosing-lock.ts',
-    'const quorum = quorumOf(count);',
-    'const quorum = Math.min(1, quorumOf(count));',
-  ),
-  inSource(
-    'enclosing-validity-of-the-longest',
-    'the enclosing lock counts as held for as long as any master shows it',
-    rarely(60, 'nested-runs', 'honesty', 'childUnderLease'),
-    'redis/enclosing-lock.ts',
-    '[quorum - 1] ?? {};',
-    '[0] ?? {};',
-  ),
-  inSource(
-    'enclosing-validity-from-after-the-look',
-    'the rest of the enclosing lease is counted from when the replies have come',
-    rarely(60, 'nested-runs', 'honesty'),
-    'redis/enclosing-lock.ts',
-    'const startedAt = askedAt + Math.min(leftMs, ttlMs) - ttlMs;',
-    'const startedAt = this.#clock.now() + Math.min(leftMs, ttlMs) - ttlMs;',
-  ),
-  inSource(
-    'enclosing-validity-whole',
-    'a query confirms a whole ttl',
-    within(20, 'nested-runs', 'honesty'),
-    'redis/enclosing-lock.ts',
-    'const startedAt = askedAt + Math.min(leftMs, ttlMs) - ttlMs;',
-    'const startedAt = askedAt + 0 * leftMs;',
-  ),
-  inSource(
-    'enclosing-token-not-compared',
-    'a lock with another token is taken for that of the enclosing run',
-    rarely(60, 'nested-runs', 'honesty', 'childUnderLease', 'exclusion', 'oneChild'),
-    'redis/enclosing-lock.ts',
-    "token !== '' && parseValue(one.value).token === token",
-    "token !== '' && one.value !== '' && parseValue(one.value) !== null",
-  ),
-  inSource(
-    'enclosing-never-looked-at-again',
-    'a nested run assumes that the enclosing lock is held on',
-    within(20, 'nested-runs', 'honesty', 'childUnderLease'),
-    'redis/enclosing-lock.ts',
-    "if (!isNews) return { kind: 'unreachable', failures: [late] };",
-    "if (!isNews) return { kind: 'extended', lease: { ...lease, startedAt: " +
-      'this.#clock.now(), validUntil: this.#clock.now() + lease.claim.ttlMs }, ' +
-      'extendedCount: 1, replacedBy: null };',
-  ),
-  inSource(
-    'enclosing-news-expected-at-once',
-    'an enclosing lease that is not extended yet gets no second query',
-    rarely(60, 'nested-runs', 'sheltered'),
-    'redis/enclosing-lock.ts',
-    "if (first.kind !== 'unreachable' || ended.aborted) return first;",
-    "if (first.kind === 'unreachable') return { kind: 'lost', reason: 'expired' };\n" +
-      '    if (ended.aborted) return first;',
-  ),
   inSource(
     'step-shown-by-one',
     'one master that shows the lock is enough to report it as held',

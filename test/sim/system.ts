@@ -16,7 +16,6 @@ import * as waitModule from '../../src/lock/wait.ts';
 import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import type { ScriptName } from '../../src/redis/calls/scripts.ts';
 import * as scriptsModule from '../../src/redis/calls/scripts.ts';
-import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
 import * as mastersWatchModule from '../../src/redis/masters-watch.ts';
 import * as serverModule from '../../src/redis/server.ts';
@@ -44,7 +43,6 @@ export interface Modules {
   readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
   readonly 'redis/masters-watch': typeof mastersWatchModule;
-  readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/server': typeof serverModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
   readonly 'run/acquisition': typeof acquisitionModule;
@@ -73,7 +71,6 @@ const realModules: Modules = {
   'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
   'redis/masters-watch': mastersWatchModule,
-  'redis/enclosing-lock': outerLockModule,
   'redis/server': serverModule,
   'redis/calls/scripts': scriptsModule,
   'run/acquisition': acquisitionModule,
@@ -103,7 +100,6 @@ export function systemOf(modules: Modules) {
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
-    EnclosingLock: modules['redis/enclosing-lock'].EnclosingLock,
     ServerRegistry: modules['redis/identity'].ServerRegistry,
     MastersWatch: modules['redis/masters-watch'].MastersWatch,
     Server: modules['redis/server'].Server,

@@ -109,9 +109,7 @@ export const waitingCheckers = {
     const base = baseCommands + evens + slots + (isPlain ? 0 : jointCommands);
     // A preemptible holder is woken by every waiter that wants the lock.
     const callers = wish.preemptible === 'replace' ? 4 : 1;
-    // A query after the extension of another process is repeated when that is late.
-    const looks = fact.program.within ? 12 : 4;
-    const allowed = base + (callers * livedMs) / leastPollMs + (looks * livedMs) / witness.ttlMs;
+    const allowed = base + (callers * livedMs) / leastPollMs + (4 * livedMs) / witness.ttlMs;
     const most = Math.max(...endpoints.map(({ scriptCount }) => scriptCount));
     return most > allowed
       ? `${name} sent a master ${most} scripts in ${Math.round(livedMs)} ms, ` +

@@ -50,8 +50,6 @@ export interface KnownProgram {
   /** Its name in the queues. */
   readonly waiterId: string;
   readonly wish: Wish;
-  /** Of a nested run: the holding of the enclosing run. */
-  readonly within?: Holding;
   readonly endpoints: readonly Endpoint[];
   readonly startedAt: number;
   /** How long it may take when nothing stops its machine. */
@@ -244,20 +242,9 @@ export class Witness {
     this.tell({ kind: 'acquired', holding });
   }
 
-  /** A nested run believes in the enclosing lock; that is no acquisition. */
-  nested({ machine, sharing }: Holding, clock: Clock, lease: Lease): Holding {
-    const holding = this.#believed(machine, clock, lease, sharing);
-    this.#prove(holding, lease);
-    return holding;
-  }
-
-  provenAnew(holding: Holding, lease: Lease): void {
-    if (holding.isBelieved) this.#prove(holding, lease);
-  }
-
   extended(lease: Lease): void {
     const holding = this.holdings.get(lease.claim.value);
-    if (holding) this.provenAnew(holding, lease);
+    if (holding?.isBelieved) this.#prove(holding, lease);
   }
 
   /** Also of a connection that is only closed later. False: it had ended before. */
@@ -323,8 +310,8 @@ export class Witness {
     }
   }
 
-  #believed(machine: Machine, clock: Clock, lease: Lease, sharing = lease.claim.sharing): Holding {
-    const { value, resources } = lease.claim;
+  #believed(machine: Machine, clock: Clock, lease: Lease): Holding {
+    const { value, resources, sharing } = lease.claim;
     return {
       value,
       resources,

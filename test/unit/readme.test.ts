@@ -63,7 +63,7 @@ describe('docs/reference.md', () => {
       waiter: null,
     };
     const variables = Object.keys(
-      childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }, 1),
+      childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }, 1, '', false),
     );
     expect(variables.filter((name) => !reference.includes(`| \`${name}\` |`))).toEqual([]);
   });

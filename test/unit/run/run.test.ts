@@ -179,7 +179,7 @@ it('a command that was never started: --on-lost is told of the lock, and it is 7
   const { finished, setNow } = startRun({
     onLost: (lease, record) => {
       const { lossReason } = factsOf(record, 75);
-      told = { ...childEnvironment({}, lease, null), REDLOCK_LOST: lossReason ?? '' };
+      told = { ...childEnvironment({}, lease, null, '', false), REDLOCK_LOST: lossReason ?? '' };
     },
   });
   setNow(validUntil);

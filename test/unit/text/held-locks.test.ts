@@ -1,8 +1,9 @@
 // Whether an enclosing run holds the lock, by the environment.
 
 import { expect, test } from 'vitest';
+import { alone } from '../../../src/lock/types.ts';
 import { parseValue } from '../../../src/lock/value.ts';
-import { heldAroundOf } from '../../../src/text/held-locks.ts';
+import { enclosingLeaseOf, heldAroundOf, heldVariables } from '../../../src/text/held-locks.ts';
 
 const around = { REDLOCK_HELD: 'outer,a%2Cb', REDLOCK_HELD_LEASES: 'T1:7:30000,T2::30000' };
 const record = JSON.stringify({ host: 'h', pid: 1, user: 'u', since: 's', label: 'l' });
@@ -36,4 +37,25 @@ test.each([
 ])('%s', (_, holder, expected) => {
   const isHeldAround = heldAroundOf({}, ['outer'], ({ pid }) => pid === 1);
   expect(isHeldAround({ ...parseValue(holder), isAlone: true })).toBe(expected);
+});
+
+test.each([
+  ['exclusive, without a fence', alone.sharing, null],
+  ['on a slot', { kind: 'slots', slot: 2, slotCount: 3 }, 7],
+] as const)('a lock %s is described for nested runs', (_, sharing, fence) => {
+  const claim = {
+    ...alone,
+    resources: ['a,b', 'c'],
+    sharing,
+    token: 'T3',
+    value: '',
+    ttlMs: 9_000,
+  };
+  const lease = { claim: { ...claim, isFenced: true, waiter: null }, startedAt: 0, validUntil: 0 };
+  const variables = heldVariables(around, { ...lease, fence }, '12.345', (holder) => holder);
+  const described = { token: 'T3', fence, ttlMs: 9_000, sharing, holder: '12.345' };
+  expect(enclosingLeaseOf(variables, ['c'])).toEqual({ names: ['c'], ...described });
+  expect(enclosingLeaseOf(variables, ['a,b', 'c'])).toMatchObject(described);
+  expect(enclosingLeaseOf(variables, ['outer', 'c'])).toBeNull();
+  expect(enclosingLeaseOf(variables, ['outer'])).toMatchObject({ token: 'T1', holder: '' });
 });
