@@ -1,7 +1,7 @@
 // The events of a run as lines, `what: which: why (what to do)`, and which of them are
 // warnings. Pure. The reporter decides which lines are printed, and when.
 
-import { differenceLine } from '../redis/master-lists.ts';
+import { differenceLine } from '../redis/masters-watch.ts';
 import type { Cause, RunEvent } from '../run/record.ts';
 import {
   failureLine,

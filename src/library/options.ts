@@ -91,8 +91,8 @@ export interface RedlockOptions extends LockOptions {
   readonly restartGraceMs?: number | undefined;
   /**
    * Where another host has lately used masters that could grant a lock beside these. `warn`: the
-   * event `masters-differ`; `error`: `acquire` rejects too; `ignore`: nothing is read, and the
-   * masters are not told which ones this program uses. Default: `warn`.
+   * event `masters-differ`; `error`: `acquire` rejects too; `ignore`: nothing is compared, or
+   * recorded on the masters. Default: `warn`.
    */
   readonly differingMasters?: 'warn' | 'error' | 'ignore' | undefined;
   /**

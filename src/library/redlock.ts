@@ -60,13 +60,10 @@ export class Redlock implements AsyncDisposable {
     const { differingMasters = usual.differingMasters } = options;
     const origins = originsOf(masters);
     const restartGrace = () => restartGraceMs ?? usualRestartGraceMs(origins, this.#longestTtlMs);
-    const watched = { prefix, differingMasters, hasHistory: true };
-    this.#watch = new MastersWatch(watched, os.hostname(), origins.length, this.#clock);
     const settings = {
       prefix,
       historyBytes: usualHistoryBytes,
       protocol: 'redlock' as const,
-      ownList: this.#watch.ownList,
       get restartGraceMs() {
         return restartGrace();
       },
@@ -77,6 +74,8 @@ export class Redlock implements AsyncDisposable {
     this.#masters = origins.map(
       (origin) => new Server(origin, settings, registry, this.#clock, 'lock'),
     );
+    const watched = { differingMasters, hasHistory: true };
+    this.#watch = new MastersWatch(watched, os.hostname(), this.#masters, this.#clock);
   }
 
   /**
@@ -195,7 +194,7 @@ export class Redlock implements AsyncDisposable {
       giveUpAfterMs,
       retries: retries ? retriesOf(retries) : null,
       aborted,
-      servers: this.#watch.serversOf(this.#masters),
+      servers: this.#watch.servers,
       isIdentified: this.#hasIdentified,
       reserveMs: timings.reserveMs,
     });

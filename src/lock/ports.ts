@@ -130,13 +130,13 @@ export type LockEvent =
       readonly remainingMs: number;
     }
   /**
-   * A host has lately used masters that could grant the lock beside ours: it has `added`, which we
-   * do not have, and lacks `missing`. Told once.
+   * A host has lately used masters that could grant the lock beside ours: it has `otherCount`
+   * masters that we do not have, and lacks `missing`. Reported once.
    */
   | {
       readonly kind: 'masters-differ';
       readonly host: string;
-      readonly added: readonly string[];
+      readonly otherCount: number;
       readonly missing: readonly string[];
     };
 

@@ -93,9 +93,8 @@ function ownLockOf(
   const { conflictExitCode, hasHistory } = settings;
   const self = holderRecordOf(settings);
   const registry = new ServerRegistry();
-  const watch = new MastersWatch(settings, self.host, addresses.length, clock);
-  const compared = { ...settings, ownList: watch.ownList };
-  const masters = addresses.map((one) => new Server(one, compared, registry, clock, 'lock'));
+  const masters = addresses.map((one) => new Server(one, settings, registry, clock, 'lock'));
+  const watch = new MastersWatch(settings, self.host, masters, clock);
   const historyLines = new HistoryLines(self, conflictExitCode, clock, seen);
   const report: ReportRun = (event) => {
     tell(event);
@@ -114,7 +113,7 @@ function ownLockOf(
       newClaim: () => claimFor(settings),
       waiterId: waiterIdFor(settings, runId),
       isHeldAround: heldAroundOf(process.env, settings.names, (one) => isOwnHold(one, self.host)),
-      servers: watch.serversOf(masters),
+      servers: watch.servers,
       whyUseless: () => uselessBy(whyMastersReplaced()),
       aborted,
     };

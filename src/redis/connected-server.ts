@@ -12,7 +12,6 @@ import { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { markKeyOf } from './keys.ts';
-import type { OwnList } from './master-lists.ts';
 import { areMarked, restartFailureOf } from './restart.ts';
 import { silenceLimitMs, Unreleased } from './unreleased.ts';
 
@@ -23,8 +22,6 @@ export interface ServerSettings {
   /** What the histories of all locks under the prefix take on each server at most. */
   readonly historyBytes: number;
   readonly protocol: Protocol;
-  /** Compared with the lists of other hosts; null, absent: it is not. */
-  readonly ownList?: OwnList | null;
 }
 
 /**
@@ -179,14 +176,12 @@ export abstract class ConnectedServer<From extends Origin> {
   }
 
   async #dial(): Promise<Connection | Failed> {
-    const { prefix, restartGraceMs, protocol, ownList = null } = this.settings;
+    const { prefix, restartGraceMs, protocol } = this.settings;
     const isLocking = this.#use === 'lock';
     const isMarked = areMarked(restartGraceMs, protocol);
-    const connection = await Connection.dial(this.origin, this.clock, {
-      mostBytes: isLocking ? mostBytes.lock : mostBytes.look,
-      mark: isMarked ? { key: markKeyOf(prefix), isWriting: isLocking } : null,
-      ownList,
-    });
+    const maxBytes = isLocking ? mostBytes.lock : mostBytes.look;
+    const question = isMarked ? { key: markKeyOf(prefix), isWriting: isLocking } : null;
+    const connection = await Connection.dial(this.origin, this.clock, maxBytes, question);
     this.#dialing = null;
     this.#connection = isFailed(connection) ? null : connection;
     if (isFailed(connection)) return connection;

@@ -8,12 +8,22 @@ import type { Failed } from '../lock/types.ts';
 import { failed } from './errors.ts';
 import { kindOfFacts, replica, type ServerFacts } from './server-kinds.ts';
 
+/** A set of masters, by the sorted ids of their data sets. */
+export interface UsedSet {
+  readonly ids: readonly string[];
+  /** The host that used it last, and when, by our clock. */
+  readonly host: string;
+  readonly usedAt: number;
+}
+
 /** The mark of the data set of a server: scripts/server.lua. */
 export interface Mark {
   /** null: it has none, and none was written. */
   readonly id: string | null;
   /** Since when it has stood at the latest, by our clock; without an id, when that was seen. */
   readonly since: number;
+  /** The sets that hosts have recorded beside it. */
+  readonly sets: readonly UsedSet[];
 }
 
 export interface ServerIdentity extends ServerFacts {
@@ -30,9 +40,20 @@ export interface ServerIdentity extends ServerFacts {
 
 /** The reply of scripts/server.lua, which came at `repliedAt`. */
 export function parseMark(reply: unknown, repliedAt: number): Mark | null {
-  const [id, forMs]: unknown[] = Array.isArray(reply) ? reply : [];
+  const [id, forMs, sets]: unknown[] = Array.isArray(reply) ? reply : [];
   if (typeof id !== 'string' || typeof forMs !== 'number') return null;
-  return { id: id === '' ? null : id.slice(0, 64), since: repliedAt - forMs };
+  return {
+    id: id === '' ? null : id.slice(0, 64),
+    since: repliedAt - forMs,
+    sets: Array.isArray(sets) ? sets.flatMap((set) => parseSet(set, repliedAt)) : [],
+  };
+}
+
+function parseSet(set: unknown, repliedAt: number): UsedSet[] {
+  const [ids, agoMs, host]: unknown[] = Array.isArray(set) ? set : [];
+  if (typeof ids !== 'string' || typeof agoMs !== 'number' || typeof host !== 'string') return [];
+  const distinct = [...new Set(ids.split(','))].sort();
+  return [{ ids: distinct, host: host.slice(0, 255), usedAt: repliedAt - Math.max(0, agoMs) }];
 }
 
 /** Whether the section `crdt` of INFO may tell more: that of Redis Enterprise alone does. */

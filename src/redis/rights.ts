@@ -12,8 +12,9 @@ const configRight = 'config|get';
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time', 'zrange'];
 const inspectingScripts = ['history', 'act', 'exchange', 'freeze', 'thaw'];
-/** Asked for too: without these rights a master that was emptied, or another list, is not known. */
-const markScripts = ['mark', 'lists'];
+/** Asked for too: without these rights a master that was emptied, or another set of masters,
+ * is not known. */
+const markScripts = ['mark', 'record_set'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';

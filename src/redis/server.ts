@@ -15,7 +15,13 @@ import {
   type Sharing,
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
-import { Calls, type Removal, type ScriptCall, withoutWaiter } from './calls/script-calls.ts';
+import {
+  Calls,
+  type Removal,
+  type ScriptCall,
+  toServer,
+  withoutWaiter,
+} from './calls/script-calls.ts';
 import { ConnectedServer } from './connected-server.ts';
 import type { Origin } from './connection/client.ts';
 import type { Connection } from './connection/connection.ts';
@@ -26,6 +32,7 @@ import {
   freezeResourceOf,
   freezesOf,
   historyNamesOf,
+  markKeyOf,
   patternOf,
   resourceOf,
 } from './keys.ts';
@@ -206,6 +213,12 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   exchange(resource: string, value: string, by: string): Promise<ReleaseReply> {
     const call = this.#calls.toExchange(resource, value, by);
     return this.ask(exactly(call), removalOf);
+  }
+
+  /** Records which set of masters a host uses. */
+  recordSet(host: string, ids: readonly string[]): Promise<unknown> {
+    const key = markKeyOf(this.settings.prefix);
+    return this.#read(toServer('record_set', key, { host, ids: ids.join() }), oneOf(0, 1));
   }
 
   override async close(): Promise<void> {

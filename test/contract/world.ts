@@ -11,7 +11,6 @@ import type { Master } from '../../src/lock/ports.ts';
 import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/lock/types.ts';
 import { parseValue } from '../../src/lock/value.ts';
 import { waiterIdOf } from '../../src/lock/waiter-id.ts';
-import type { OwnList } from '../../src/redis/master-lists.ts';
 import type { FreezeReply, Server as RedisServer } from '../../src/redis/server.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 
@@ -20,10 +19,10 @@ export interface Server {
   readonly prefix: string;
   /** One more handle on the server, as one more program has it; independent of the others. */
   handle(): Master;
-  /** The same of a program that compares its list of masters with those of other hosts. */
-  comparing(list: OwnList): Pick<RedisServer, 'identify'>;
-  /** Puts the list of a host there, as written so long ago. */
-  putList(host: string, agoMs: number, text: string): Promise<void>;
+  /** The same of a program that marks the server. */
+  marking(): Pick<RedisServer, 'identify' | 'identity' | 'recordSet'>;
+  /** Puts a set of masters there, as a host recorded it `agoMs` ago. */
+  putSet(host: string, agoMs: number, ids: string): Promise<void>;
   /** Takes its mark away, with all that stands beside it. */
   forgetMark(): Promise<void>;
   /** What a client sees that takes no lock, of each of these. */

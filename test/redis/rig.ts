@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 export interface RigOptions
-  extends Partial<Pick<ServerSettings, 'prefix' | 'restartGraceMs' | 'protocol' | 'ownList'>> {
+  extends Partial<Pick<ServerSettings, 'prefix' | 'restartGraceMs' | 'protocol'>> {
   readonly masterTimeoutMs?: number;
   readonly registry?: ServerRegistry;
   /** Default: that of all. */
@@ -46,7 +46,6 @@ export function handleOn(
     prefix = '',
     restartGraceMs = 0,
     protocol = 'redlock',
-    ownList = null,
     registry = new ServerRegistry(),
     by = clock,
   }: RigOptions = {},
@@ -58,7 +57,6 @@ export function handleOn(
       restartGraceMs,
       historyBytes: usualHistoryBytes,
       protocol,
-      ownList,
     },
     registry,
     by,

@@ -19,7 +19,7 @@ const prefix = 'p:';
 
 type Keys = Pick<
   Server,
-  | 'putList'
+  | 'putSet'
   | 'forgetMark'
   | 'read'
   | 'write'
@@ -61,7 +61,6 @@ function serverBehind(
     restartGraceMs: 0,
     historyBytes: usualHistoryBytes,
     protocol,
-    ownList: null,
   };
   /** What an observer of its own answers. */
   async function looking<Answer>(ask: (observer: RedisServer) => Promise<Answer>) {
@@ -86,12 +85,12 @@ function serverBehind(
       handles.push(handle);
       return handle;
     },
-    comparing(ownList) {
+    marking() {
       const registry = new ServerRegistry();
-      const compared = { ...settings, restartGraceMs: 1, ownList };
+      const marking = { ...settings, restartGraceMs: 1 };
       const handle = new RedisServer(
         parseAddress(proxy.url),
-        compared,
+        marking,
         registry,
         createPlainClock(),
         'lock',
@@ -126,9 +125,9 @@ function keysOn(master: TestMaster): Keys {
     return ofKind.map(([name, fact]) => [name.slice(kind.length + 1), fact]);
   }
   return {
-    async putList(host, agoMs, text) {
-      const value = `${(await this.now()) - agoMs} ${text}`;
-      await master.command('hset', markKeyOf(prefix), `list:${host}`, value);
+    async putSet(host, agoMs, ids) {
+      const value = `${(await this.now()) - agoMs} ${host}`;
+      await master.command('hset', markKeyOf(prefix), `set:${ids}`, value);
     },
     async forgetMark() {
       await master.command('del', markKeyOf(prefix));

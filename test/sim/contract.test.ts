@@ -43,7 +43,6 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     restartGraceMs: 0,
     historyBytes: usualHistoryBytes,
     protocol,
-    ownList: null,
   };
   const newProcess = () => {
     const process = new SimProcess(
@@ -74,18 +73,18 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
         'lock',
       );
     },
-    comparing(ownList) {
+    marking() {
       const { endpoint, clock } = newProcess();
       return new realSystem.Server(
         endpoint.address,
-        { ...settings, restartGraceMs: 1, ownList },
+        { ...settings, restartGraceMs: 1 },
         new realSystem.ServerRegistry(),
         clock,
         'lock',
       );
     },
-    async putList(host, agoMs, text) {
-      redis.putList(host, text, agoMs);
+    async putSet(host, agoMs, ids) {
+      redis.putSet(host, agoMs, ids);
     },
     async forgetMark() {
       redis.mark = null;

@@ -1,24 +1,24 @@
-// Deliberate mistakes in the comparison of lists of masters (mutants.ts).
+// Deliberate mistakes in the comparison of sets of masters (mutants.ts).
 
 import { inSource, type Mutant, within } from './mutant.ts';
 
-const file = 'redis/master-lists.ts';
+const file = 'redis/masters-watch.ts';
 
 export const listMutants: readonly Mutant[] = [
   inSource(
     'lists-compared-in-part',
-    'lists are compared before each master has told how old it is',
+    'sets are compared before each master has reported how old it is',
     within(60, 'three-to-five', 'listsTold'),
     file,
-    'if (seen.length < configuredCount) return [];',
-    '',
+    'return marked.length === this.#masters.length ? marked : null;',
+    'return marked.length > 0 ? marked : null;',
   ),
   inSource(
     'list-of-before-counts',
-    'a list counts that was written before a master was added or replaced',
-    within(60, 'three-to-five', 'listsTold'),
+    'a set counts that was used before a master was added or replaced',
+    within(60, 'two-lists', 'listsTold'),
     file,
-    'Math.max(now - dayMs, ...seen.map(({ mark }) => mark.since))',
+    'Math.max(now - dayMs, ...masters.map(({ mark }) => mark.since))',
     'now - dayMs',
   ),
   inSource(
@@ -26,46 +26,38 @@ export const listMutants: readonly Mutant[] = [
     'another address of a master counts as another master',
     within(40, 'two-lists', 'listsTold'),
     file,
-    'new Map(seen.map(({ name, mark }) => [mark.id, name]))',
-    'new Map(seen.map(({ name }) => [name, name]))',
-  ),
-  inSource(
-    'unreached-is-another',
-    'a master that the other host had not reached counts as none of ours',
-    within(60, 'two-lists', 'listsTold'),
-    file,
-    'shared + Math.min(unreached, ourRest, theirRest)',
-    'shared + Math.min(0, unreached, ourRest, theirRest)',
+    'return masters.flatMap(({ mark }) => mark.id ?? []).sort();',
+    'return masters.map(({ name }) => name).sort();',
   ),
   inSource(
     'just-apart-is-together',
     'two quorums without a common master are taken for two with one',
     within(40, 'two-lists', 'listsTold'),
     file,
-    '<= ourCount + theirCount - mostShared',
-    '< ourCount + theirCount - mostShared',
+    'quorumOf(ids.length) <= serverCount',
+    'quorumOf(ids.length) < serverCount',
   ),
   inSource(
     'one-more-is-apart',
     'one master more counts as a danger',
     within(40, 'two-lists', 'listsTold'),
     file,
-    '<= ourCount + theirCount - mostShared',
-    '<= ourCount + theirCount - mostShared + 1',
+    'quorumOf(ids.length) <= serverCount',
+    'quorumOf(ids.length) <= serverCount + 1',
   ),
   inSource(
     'list-never-written',
-    'the masters are not told the list',
+    'the set is not recorded on the masters',
     within(40, 'two-lists', 'listsTold'),
-    'redis/masters-watch.ts',
-    'if (this.#settings.hasHistory) this.#list.write(now);',
+    file,
+    'if (this.#settings.hasHistory) this.#record(masters, now);',
     '',
   ),
   inSource(
     'told-again-and-again',
     'a run warns of another host at each extension',
     within(40, 'two-lists', 'listsTold'),
-    'redis/masters-watch.ts',
+    file,
     'this.#hasWarned = true;',
     '',
   ),

@@ -151,14 +151,11 @@ export class Program {
     const clock = system.createSystemClock(noteJump, machine, maxTimerMs.guarded);
     const registry = new system.ServerRegistry();
     const historyBytes = usualHistoryBytes;
-    const masterCount = this.known.endpoints.length;
-    const watched = { ...options, prefix };
-    const watch = new system.MastersWatch(watched, machine.name, masterCount, clock);
-    const { ownList } = watch;
-    const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList };
+    const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
     const masters = this.known.endpoints.map(
       ({ address }) => new system.Server(address, masterSettings, registry, clock, 'lock'),
     );
+    const watch = new system.MastersWatch(options, machine.name, masters, clock);
     const self = holderRecord(machine);
     const seen = () => this.#seen;
     const historyLines = new system.HistoryLines(self, 75, clock, seen);
@@ -174,7 +171,7 @@ export class Program {
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const random = this.#random.next;
     const parts = { redlock, clock, random, report };
-    const servers = watch.serversOf(masters);
+    const servers = watch.servers;
     const acquire = async (aborted: AbortSignal) => {
       const request = { ...parts, ...this.#request(), servers, aborted };
       const withHistory = system.withHistory(

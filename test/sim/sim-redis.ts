@@ -205,9 +205,9 @@ export class SimRedis {
     else this.#setBesideMark({ id: mark.id, since: String(mark.since) });
   }
 
-  /** The masters that a host uses, as it has written them so long ago. */
-  putList(host: string, list: string, agoMs: number): void {
-    this.#setBesideMark({ [`list:${host}`]: `${this.now - agoMs} ${list}` });
+  /** A set of masters, as a host recorded it `agoMs` ago. */
+  putSet(host: string, agoMs: number, ids: string): void {
+    this.#setBesideMark({ [`set:${ids}`]: `${this.now - agoMs} ${host}` });
   }
 
   /** The lines of the history of a lock, oldest first. */

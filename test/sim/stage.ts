@@ -135,7 +135,7 @@ export class Stage {
     const masters = this.servers.map((server, index) => {
       const { address } = new Endpoint(this.network, process, server, index);
       const historyBytes = usualHistoryBytes;
-      const masterSettings = { prefix, restartGraceMs, historyBytes, protocol, ownList: null };
+      const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
       return new system.Server(address, masterSettings, registry, clock, 'lock');
     });
     const driftFactor = usualDriftFactor;

@@ -98,7 +98,6 @@ export class StepProgram {
       restartGraceMs,
       historyBytes: usualHistoryBytes,
       protocol,
-      ownList: null,
     };
     const addresses = this.known.endpoints.map(({ address }) => address);
     const random = world.random.stream(name).next;

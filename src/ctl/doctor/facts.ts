@@ -4,13 +4,10 @@
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
-import { toServer } from '../../redis/calls/script-calls.ts';
 import { mostBytes } from '../../redis/connection/client.ts';
 import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
-import type { ServerIdentity } from '../../redis/identity.ts';
-import { markKeyOf } from '../../redis/keys.ts';
-import { parseLists, type UsedList } from '../../redis/master-lists.ts';
+import type { ServerIdentity, UsedSet } from '../../redis/identity.ts';
 import { testMaster } from '../../redis/self-test.ts';
 import type { Server } from '../../redis/server.ts';
 import { printable } from '../../text/foreign-text.ts';
@@ -25,6 +22,8 @@ export interface MarkFact {
   /** By our clock, and for how long it has stood by the master's. */
   readonly since: number | null;
   readonly forMs: number | null;
+  /** The sets of masters that hosts have used lately. */
+  readonly sets: readonly UsedSet[];
 }
 
 export interface MasterFacts {
@@ -57,8 +56,6 @@ export interface MasterFacts {
   readonly clockReadings: readonly ClockReading[];
   /** Its mark under the prefix; null: it was not asked for, or is not shown. */
   readonly mark: MarkFact | null;
-  /** Which hosts have used which lists of masters; null: it was not asked for, or is not shown. */
-  readonly lists: readonly UsedList[] | null;
   /** Why the master could not keep a lock; null: it could. */
   readonly refusal: Failed | null;
 }
@@ -116,29 +113,18 @@ async function examine(
     roundTripsMs,
     clockReadings,
     mark: markFactOf(identity, clock),
-    lists: await listsOn(connection, settings, clock),
   };
 }
 
 function markFactOf({ mark }: ServerIdentity, clock: Clock): MarkFact | null {
-  if (mark === null || mark.id === null) return mark && { id: null, since: null, forMs: null };
+  if (mark === null || mark.id === null)
+    return mark && { id: null, since: null, forMs: null, sets: [] };
   return { ...mark, id: mark.id, forMs: clock.now() - mark.since };
-}
-
-/** Of all hosts: a run gets one for each list. */
-async function listsOn(
-  connection: Connection,
-  { prefix, differingMasters }: CtlSettings,
-  clock: Clock,
-): Promise<MasterFacts['lists']> {
-  if (differingMasters === 'ignore') return null;
-  const reply = await connection.eval(toServer('lists', markKeyOf(prefix), { host: '', list: '' }));
-  return parseLists(reply, clock.now());
 }
 
 type Told = Omit<
   MasterFacts,
-  'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'mark' | 'lists' | 'refusal'
+  'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'mark' | 'refusal'
 >;
 
 async function tell(connection: Connection, identity: ServerIdentity): Promise<Told> {
@@ -179,8 +165,7 @@ async function setting(connection: Connection, name: string): Promise<string | n
 
 async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {
   const { username, password, passwordSource, ...stranger } = address;
-  const meeting = { mostBytes: mostBytes.brief, mark: null, ownList: null };
-  const connection = await Connection.dial(stranger, clock, meeting);
+  const connection = await Connection.dial(stranger, clock, mostBytes.brief, null);
   if (isFailed(connection)) return null;
   const reply = await connection.call('PING');
   connection.close();

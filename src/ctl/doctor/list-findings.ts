@@ -1,18 +1,16 @@
-// What the masters tell of lists of masters that hosts have used (redis/master-lists.ts): one
-// finding for each list of the last week, with its hosts, and a warning where a run would warn.
-// Pure.
+// The sets of masters that hosts have recorded (redis/masters-watch.ts): one finding for each, with
+// the host that used it last, and a warning where a run would warn. Pure.
 
 import type { Failed } from '../../lock/types.ts';
 import { isFailed } from '../../redis/errors.ts';
+import type { UsedSet } from '../../redis/identity.ts';
 import {
-  couldBothGrant,
+  dangerousSets,
   differenceAdvice,
-  listOf,
-  listsThatCount,
-  type MasterList,
-  type SeenLists,
-  type UsedList,
-} from '../../redis/master-lists.ts';
+  differenceFrom,
+  idsOf,
+  type MarkedMasters,
+} from '../../redis/masters-watch.ts';
 import { printable } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
 import { plural } from '../../text/plural.ts';
@@ -21,102 +19,54 @@ import type { Assessment, Finding } from './findings.ts';
 
 export const listsCheck = 'lists';
 
-const weekMs = 7 * 24 * 60 * 60 * 1000;
-const mostHosts = 5;
-
-/** `isCompared`: whether runs compare lists here. `now`: by the clock of the facts. */
+/** `isCompared`: whether runs compare sets here. `now`: by the clock of the facts. */
 export function listFindings(
   facts: readonly (MasterFacts | Failed)[],
   isCompared: boolean,
   now: number,
 ): Finding[] {
-  return assessments(facts, isCompared, now).map((assessment) => ({
-    check: listsCheck,
-    master: null,
-    ...assessment,
-  }));
+  const found = isCompared
+    ? assessments(facts, now)
+    : [fine('lists of masters are not compared here')];
+  return found.map((assessment) => ({ check: listsCheck, master: null, ...assessment }));
 }
 
-function assessments(
-  facts: readonly (MasterFacts | Failed)[],
-  isCompared: boolean,
-  now: number,
-): Assessment[] {
-  const fine = (message: string): Assessment => ({ grade: 'ok', message, why: null, fix: null });
-  if (!isCompared) return [fine('lists of masters are not compared here')];
-  const seen = facts.flatMap((fact) => seenOn(fact));
-  const isHidden = facts.some((fact) => !isFailed(fact) && !isUnmarked(fact));
-  if (seen.length === 0 && isHidden) {
-    const message = 'no master tells which lists of masters are in use';
-    const why = differenceAdvice.why;
+const fine = (message: string): Assessment => ({ grade: 'ok', message, why: null, fix: null });
+
+function assessments(facts: readonly (MasterFacts | Failed)[], now: number): Assessment[] {
+  const { why, advice: fix } = differenceAdvice;
+  const known = facts.flatMap((fact) => (isFailed(fact) ? [] : fact));
+  if (known.some(({ mark }) => mark === null)) {
+    const message = 'not every master shows which lists of masters are in use';
     return [{ grade: 'unknown', message, why, fix: 'redlockctl acl prints the rules' }];
   }
-  const ours = listOf(seen, facts.length);
-  const counting = new Set(
-    listsThatCount(seen, facts.length, now).map(({ host, writtenAt }) => host + writtenAt),
-  );
-  const groups = groupsOf(seen, now);
-  if (groups.length === 0) return [fine('no host has told which masters it uses')];
-  return groups.map(([first, ...others]): Assessment => {
-    const lists = [first, ...others];
-    const who = hostsText(lists, now);
-    if (isSame(ours, first)) return fine(`these masters are those of ${who}`);
-    const message = `${who} ${lists.length === 1 ? 'has' : 'have'} ${listText(first)}`;
-    const isDanger = lists.some(
-      (list) => counting.has(list.host + list.writtenAt) && couldBothGrant(ours, list),
-    );
-    const { why, advice: fix } = differenceAdvice;
-    return isDanger ? { grade: 'warning', message, why, fix } : fine(message);
+  const masters = known.flatMap(({ address: { name }, mark }): MarkedMasters => {
+    return mark?.id && mark.since !== null ? [{ name, mark: { ...mark, since: mark.since } }] : [];
   });
+  if (masters.length < facts.length)
+    return [fine('lists of masters are not compared until every master has a mark and answers')];
+  const dangerous = new Set(dangerousSets(masters, now).map(({ ids }) => ids.join()));
+  const found = lastUsed(masters).map((set): Assessment => {
+    const who = `${printable(set.host)} (${roughly(now - set.usedAt)} ago)`;
+    const ids = set.ids.join();
+    if (ids === idsOf(masters).join()) return fine(`these masters are those of ${who}`);
+    const message = `${who} has ${setText(set, masters)}`;
+    return dangerous.has(ids) ? { grade: 'warning', message, why, fix } : fine(message);
+  });
+  return found.length > 0 ? found : [fine('no host has recorded which masters it uses')];
 }
 
-/** It has no mark yet, and so no lists. */
-function isUnmarked({ mark }: MasterFacts): boolean {
-  return mark !== null && mark.id === null;
+/** Each set once, as it was used last; the last used first. */
+function lastUsed(masters: MarkedMasters): UsedSet[] {
+  const sets = masters.flatMap(({ mark }) => mark.sets).sort((a, b) => a.usedAt - b.usedAt);
+  return [...new Map(sets.map((set) => [set.ids.join(), set])).values()].reverse();
 }
 
-function seenOn(fact: MasterFacts | Failed): SeenLists[] {
-  if (isFailed(fact) || !fact.mark || fact.lists === null) return [];
-  const { id, since } = fact.mark;
-  if (id === null || since === null) return [];
-  return [{ name: fact.address.name, mark: { id, since }, lists: fact.lists }];
-}
-
-/** The youngest list of each host, those that are the same together; ours or the youngest first. */
-function groupsOf(seen: readonly SeenLists[], now: number): [UsedList, ...UsedList[]][] {
-  const youngest = new Map<string, UsedList>();
-  for (const list of seen.flatMap(({ lists }) => lists)) {
-    if (now - list.writtenAt > weekMs) continue;
-    const known = youngest.get(list.host);
-    if (known === undefined || known.writtenAt < list.writtenAt) youngest.set(list.host, list);
-  }
-  const groups: [UsedList, ...UsedList[]][] = [];
-  for (const list of [...youngest.values()].sort((a, b) => b.writtenAt - a.writtenAt)) {
-    const group = groups.find(([first]) => isSame(first, list));
-    if (group) group.push(list);
-    else groups.push([list]);
-  }
-  return groups;
-}
-
-function isSame(one: MasterList, other: MasterList): boolean {
-  const ids = (list: MasterList) => [...list.addresses.keys()].sort().join();
-  return one.configuredCount === other.configuredCount && ids(one) === ids(other);
-}
-
-/** `web1, web2 (3h ago)` */
-function hostsText(lists: readonly UsedList[], now: number): string {
-  const rest = lists.length - mostHosts;
-  const some = lists
-    .slice(0, mostHosts)
-    .map(({ host, writtenAt }) => `${printable(host)} (${roughly(now - writtenAt)} ago)`);
-  return some.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
-}
-
-/** `3 masters: 10.0.0.1:6379, 10.0.0.4:6379 and one that was not reached` */
-function listText({ configuredCount, addresses }: MasterList): string {
-  const shown = [...addresses.values()].map((address) => printable(address)).join(', ');
-  const unreached = configuredCount - addresses.size;
-  const rest = unreached > 0 ? ` (${unreached} not reached)` : '';
-  return `${plural(configuredCount, 'master')}: ${shown}${rest}`;
+/** `3 masters: 10.0.0.1:6379 and 2 that are not configured here` */
+function setText(set: UsedSet, masters: MarkedMasters): string {
+  const shared = masters.filter(({ mark }) => set.ids.includes(mark.id ?? ''));
+  const { otherCount } = differenceFrom(set, masters);
+  const names = shared.map(({ name }) => printable(name)).join(', ');
+  const others = otherCount > 0 ? ` and ${otherCount} that are not configured here` : '';
+  return `${plural(set.ids.length, 'master')}: ${names}${others}`;
 }

@@ -1,4 +1,4 @@
-// The Redlock of a step that takes a new lock: its wait is reported, and lists of masters are
+// The Redlock of a step that takes a new lock: its wait is reported, and sets of masters are
 // compared.
 
 import { waitStateOf } from '../../cli/wait-notice.ts';
@@ -7,8 +7,7 @@ import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
-import { differenceLine } from '../../redis/master-lists.ts';
-import { MastersWatch } from '../../redis/masters-watch.ts';
+import { differenceLine, MastersWatch } from '../../redis/masters-watch.ts';
 import { Server } from '../../redis/server.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
@@ -22,7 +21,7 @@ interface OpenedRedlock extends Pick<LockRequest, 'redlock' | 'servers' | 'repor
   readonly endNotice: () => void;
 }
 
-/** For a new lock: lists of masters are compared, and a difference is told. */
+/** For a new lock: sets of masters are compared, and a difference is reported. */
 export async function openRedlock(
   call: Pick<Call, 'args' | 'settings' | 'clock' | 'holderRecord' | 'stderr' | 'environment'>,
   tell: (text: string) => void,
@@ -30,7 +29,9 @@ export async function openRedlock(
   const { settings, clock, holderRecord } = call;
   const addresses = await addressesOf(settings);
   const { host } = holderRecord();
-  const watch = new MastersWatch(settings, host, addresses.length, clock);
+  const registry = new ServerRegistry();
+  const masters = addresses.map((one) => new Server(one, settings, registry, clock, 'lock'));
+  const watch = new MastersWatch(settings, host, masters, clock);
   const notice = noticeOf(call);
   const report = (event: LockEvent) => {
     if (event.kind === 'masters-differ') {
@@ -42,12 +43,9 @@ export async function openRedlock(
     if (event.kind === 'acquired') notice.end();
     watch.see(event, report);
   };
-  const registry = new ServerRegistry();
-  const compared = { ...settings, ownList: watch.ownList };
-  const masters = addresses.map((one) => new Server(one, compared, registry, clock, 'lock'));
   return {
     redlock: new Redlock(masters, clock, settings, () => {}),
-    servers: watch.serversOf(masters),
+    servers: watch.servers,
     report,
     listen: (...asked) => new HolderChannel(masters, ...asked),
     close: async () => {

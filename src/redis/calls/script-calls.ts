@@ -200,7 +200,11 @@ export class Calls {
 }
 
 /** A call of a script on one key of all locks under a prefix. */
-export function toServer(name: 'promoted' | 'mark' | 'lists', key: string, args: Args): ScriptCall {
+export function toServer(
+  name: 'promoted' | 'mark' | 'record_set',
+  key: string,
+  args: Args,
+): ScriptCall {
   return callOf(scriptOf(name), [key], args);
 }
 

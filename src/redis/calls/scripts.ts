@@ -18,7 +18,7 @@ export type ScriptName =
   | LockVerb
   | `setnx_${Exclude<LockVerb, 'repair'>}`
   | ('history' | 'act' | 'freeze' | 'thaw')
-  | ('promoted' | 'mark' | 'lists');
+  | ('promoted' | 'mark' | 'record_set');
 
 export interface Script {
   readonly text: string;

@@ -13,7 +13,6 @@ import { type ScriptCall, toServer } from '../calls/script-calls.ts';
 import { failed, isFailed } from '../errors.ts';
 import { mayTellMore, parseIdentity, type ServerIdentity } from '../identity.ts';
 import { typeOfKey } from '../keys.ts';
-import type { OwnList } from '../master-lists.ts';
 import { textsOf } from '../replies.ts';
 import { kindOfError } from '../server-kinds.ts';
 import type { OpenedClient, Origin } from './client.ts';
@@ -27,21 +26,6 @@ const leastSilenceMs = 1_000;
 
 /** How long the last answers are waited for. */
 const lastAnswersMs = 250;
-
-/** How a new connection meets its server. */
-export interface Meeting {
-  /** The limit of one reply. */
-  readonly mostBytes: number;
-  /** null: it is not asked. */
-  readonly mark: MarkQuestion | null;
-  /** Told which lists of masters have been used, beside a mark; null: that is not asked. */
-  readonly ownList: OwnList | null;
-}
-
-/** What is asked beside the identity, and of which master. */
-interface Questions extends Omit<Meeting, 'mostBytes'> {
-  readonly name: string;
-}
 
 /** The question for the mark of the server. */
 export interface MarkQuestion {
@@ -74,30 +58,29 @@ export class Connection {
   private constructor(
     { client, ask, whyFailed, isLoginIdle }: OpenedClient,
     clock: Clock,
-    questions: Questions,
+    question: MarkQuestion | null,
   ) {
     this.isLoginIdle = isLoginIdle;
     this.#client = client;
     this.#ask = ask;
     this.#whyFailed = whyFailed;
     this.#clock = clock;
-    this.identity = this.#identify(questions);
+    this.identity = this.#identify(question);
   }
 
   /**
-   * Connects, logs in, and sends INFO server, ROLE and the questions for the mark and for lists
+   * Connects, logs in, and sends INFO server, ROLE and the question for the mark (null: none)
    * without waiting for their answers. A server whose reply has more than `mostBytes` loses the
    * connection.
    */
   static async dial(
     origin: Origin,
     clock: Clock,
-    { mostBytes, ...questions }: Meeting,
+    mostBytes: number,
+    question: MarkQuestion | null,
   ): Promise<Connection | Failed> {
     const opened = await openMaster(origin, { mostBytes, isRenewing: true, clock });
-    return isFailed(opened)
-      ? opened
-      : new Connection(opened, clock, { ...questions, name: origin.name });
+    return isFailed(opened) ? opened : new Connection(opened, clock, question);
   }
 
   /** The server's identity; null until it is known. */
@@ -179,19 +162,16 @@ export class Connection {
     if (this.#client.status !== 'end') this.#client.disconnect();
   }
 
-  async #identify({ mark: question, ownList, name }: Questions): Promise<ServerIdentity | Failed> {
+  async #identify(question: MarkQuestion | null): Promise<ServerIdentity | Failed> {
     // One write, with the first command: a server that refuses every client says why and closes the
     // connection at once, and a second write would fail before that is read.
     const { stream } = this.#client;
     stream.cork();
     process.nextTick(() => stream.uncork());
-    const [info, role, mark, lists] = await Promise.all([
+    const [info, role, mark] = await Promise.all([
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
       question && this.#askMark(question),
-      question &&
-        ownList &&
-        this.eval(toServer('lists', question.key, { host: ownList.host, list: '' })),
     ]);
     const server = typeof info === 'string' ? info : null;
     const isMore = server !== null && mayTellMore(server);
@@ -200,7 +180,6 @@ export class Connection {
     if (unanswered) return unanswered;
     const told = typeof more === 'string' ? `${server}\n${more}` : server;
     this.#identified = parseIdentity(told, role, this.#clock.now(), mark);
-    ownList?.tell(name, this, this.#identified, lists);
     return this.#identified;
   }
 

@@ -17,68 +17,58 @@ function promoted(id, isWriting)
   return 0
 end
 
+-- The sets of masters in use lately, from the fields of a mark: {ids, ms since the last use, host}.
+local function sets_in(known)
+  local sets = {}
+  for at = 1, #known, 2 do
+    local ids = string.match(known[at], '^set:(.+)$')
+    local ms, host = string.match(known[at + 1], '^(%d+) (.+)$')
+    if ids and ms and #sets < 100 then sets[#sets + 1] = {ids, nowMs - ms, host} end
+  end
+  return sets
+end
+
 -- The mark of the data set of this server: one that comes back without it was emptied, whatever it
 -- says about its disk. `newId`: of a new mark, written where there is none ('': none is written).
--- KEYS: 1 the mark, a hash of `id` and `since`, in ms since 1970 by this server.
--- Returns {id, for how many ms it has been there}; {'', 0}: there is none, and none was written, as
--- none was requested or the server takes no writes for now; 0: the user or the server allows no
--- look, or no mark.
+-- KEYS: 1 the mark, a hash of `id` and `since`, in ms since 1970 by this server, and the fields of
+--   `record_set`.
+-- Returns {id, for how many ms it has been there, sets_in}; {'', 0, {}}: there is none, and none
+-- was written, as none was requested or the server takes no writes for now; 0: the user or the
+-- server allows no look, or no mark.
 -- Atomic: of two clients that meet an empty server at once, the later one must not write another.
 function mark(newId)
-  local id, since = redis.pcall('HGET', KEYS[1], 'id'), redis.pcall('HGET', KEYS[1], 'since')
-  if type(id) == 'table' or type(since) == 'table' then return 0 end
+  local known, id, since = redis.pcall('HGETALL', KEYS[1]), nil, nil
+  if known.err then return 0 end
+  for at = 1, #known, 2 do
+    if known[at] == 'id' then id = known[at + 1] end
+    if known[at] == 'since' then since = known[at + 1] end
+  end
   local forMs = id and nowMs - (tonumber(since or '') or math.huge) or -1
-  if forMs >= 0 then return {id, forMs} end
-  if newId == '' then return {'', 0} end
+  if forMs >= 0 then return {id, forMs, sets_in(known)} end
+  if newId == '' then return {'', 0, {}} end
   -- A clock that was ahead, and has been set since, must not keep the server from voting for years.
   id = id or newId
   local written = redis.pcall('HSET', KEYS[1], 'id', id, 'since', text_of(nowMs))
-  if type(written) ~= 'table' then return {id, 0} end
+  if type(written) ~= 'table' then return {id, 0, sets_in(known)} end
   for _, code in ipairs({'OOM', 'MISCONF', 'NOREPLICAS'}) do
-    if string.find(written.err, code, 1, true) then return {'', 0} end
+    if string.find(written.err, code, 1, true) then return {'', 0, {}} end
   end
   return 0
 end
 
--- Which lists of masters have been used lately, and by which hosts: fields beside the mark, so that
--- what removes the mark removes them too. `host`: ours ('': those of all hosts are read); `list`:
--- what to write for it ('': nothing).
--- KEYS: 1 the mark; of each host a field `list:<host>`: when it was written, in ms since 1970 by
---   this server, and the list.
--- Returns {host, for how many ms it has been there, list} of the youngest field of each list, and
--- that of our host, or of all; 1: written; 0: there is no mark, or the user or the server does not
--- allow it.
--- Atomic: what is removed to make room must be the oldest.
-function lists(host, list)
-  local maxHosts, maxMs = 100, 7 * 24 * 60 * 60 * 1000
+-- Records that a host uses a set of masters, beside the mark, so that what removes the mark removes
+-- this too. A host that has changed its set removes the one before; another host that still uses
+-- that one records it again.
+-- KEYS: 1 the mark; of each set a field `set:<ids>`: when it was last used, in ms since 1970 by
+--   this server, and by which host. One of more than a day ago is removed.
+-- Returns 1: written; 0: there is no mark, or the user or the server does not allow it.
+-- Atomic: a set must not be recorded on a server that has lost its mark.
+function record_set(host, ids)
   local known = redis.pcall('HGETALL', KEYS[1])
-  if known.err then return 0 end
-  local hasMark, entries = false, {}
-  for at = 1, #known, 2 do
-    local name, ms, text = known[at], string.match(known[at + 1], '^(%d+) (.*)$')
-    if name == 'id' then hasMark = true end
-    if string.sub(name, 1, 5) == 'list:' and ms then
-      entries[#entries + 1] = {string.sub(name, 6), nowMs - ms, text}
-    end
+  if known.err or type(redis.pcall('HGET', KEYS[1], 'id')) ~= 'string' then return 0 end
+  for _, set in ipairs(sets_in(known)) do
+    if set[3] == host or set[2] > 86400000 then redis.pcall('HDEL', KEYS[1], 'set:' .. set[1]) end
   end
-  if not hasMark then return 0 end
-  table.sort(entries, function(a, b) return a[2] < b[2] end)
-  if list == '' then
-    local isListed, found = {}, {}
-    for at, entry in ipairs(entries) do
-      if at <= maxHosts and (host == '' or entry[1] == host or not isListed[entry[3]]) then
-        isListed[entry[3]], found[#found + 1] = true, entry
-      end
-    end
-    return found
-  end
-  local hostCount = 1
-  for _, entry in ipairs(entries) do
-    if entry[1] ~= host then hostCount = hostCount + 1 end
-    if entry[1] ~= host and (hostCount > maxHosts or entry[2] > maxMs) then
-      redis.pcall('HDEL', KEYS[1], 'list:' .. entry[1])
-    end
-  end
-  local written = text_of(nowMs) .. ' ' .. list
-  return type(redis.pcall('HSET', KEYS[1], 'list:' .. host, written)) == 'table' and 0 or 1
+  local written = redis.pcall('HSET', KEYS[1], 'set:' .. ids, text_of(nowMs) .. ' ' .. host)
+  return type(written) == 'table' and 0 or 1
 end

@@ -48,7 +48,6 @@ export const ours: Peer = {
       prefix: '',
       restartGraceMs: 0,
       historyBytes: usualHistoryBytes,
-      ownList: null,
       protocol: 'redlock' as const,
     };
     const masters = urls.map(

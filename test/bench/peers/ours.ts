@@ -20,7 +20,6 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
     prefix: '',
     restartGraceMs: 0,
     historyBytes: usualHistoryBytes,
-    ownList: null,
     protocol: 'redlock' as const,
   };
   const masters = urls.map(

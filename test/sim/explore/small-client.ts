@@ -83,7 +83,6 @@ export class SmallClient {
       restartGraceMs,
       historyBytes,
       protocol: 'redlock' as const,
-      ownList: null,
       wallMs,
     };
     this.lines = Array.from({ length: masterCount }, () => []);

@@ -43,8 +43,7 @@ const healthy: MasterFacts = {
   isOpen: false,
   roundTripsMs: [0.5, 0.6, 0.7],
   clockReadings: [reading(0, 3), reading(1_000, 3)],
-  mark: { id: 'm', since: 0, forMs: 86_400_000 },
-  lists: [],
+  mark: { id: 'm', since: 0, forMs: 86_400_000, sets: [] },
   refusal: null,
 };
 const around = {
@@ -75,7 +74,7 @@ const local = { restartGraceMs: 0, isLocal: true };
 const grace = { restartGraceMs: 30_000, isMarked: true };
 const allNew = { ...grace, oldestMarkMs: 10_000 };
 const marked = (forMs: number | null) => ({
-  mark: { id: forMs === null ? null : 'm', since: forMs && -forMs, forMs },
+  mark: { id: forMs === null ? null : 'm', since: forMs && -forMs, forMs, sets: [] },
 });
 
 test.each<[Partial<MasterFacts>, object, string[]]>([

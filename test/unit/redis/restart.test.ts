@@ -20,7 +20,8 @@ const identity = (uptimeMs: number | null, mark: Mark | null, runId: string) => 
 });
 const markOf = (forMs: number | null | undefined): Mark | null => {
   if (forMs === undefined) return null;
-  return forMs === null ? { id: null, since: now } : { id: 'x', since: now - forMs };
+  const [id, since] = forMs === null ? [null, now] : ['x', now - forMs];
+  return { id, since, sets: [] };
 };
 
 interface Told {
