@@ -263,7 +263,10 @@ describe('what a server says', () => {
 /** The reply of a server without locks to the script that looks. */
 const nothingAt = ([, , keyCount]: readonly string[]) => {
   const [none, no] = ['$-1\r\n', ':-2\r\n'];
-  const nothing = list(bulk('none'), none, no, none, list(), list(), none, no, list());
+  const named = { type: bulk('none'), value: none, ttl: no, fence: none, queue: list() };
+  const more = { holders: list(), freeze: none, freezeTtl: no, endings: list() };
+  const fields = Object.entries({ ...named, ...more });
+  const nothing = list(...fields.flatMap(([name, value]) => [bulk(name), value]));
   return list(...Array<string>(Math.floor(Number(keyCount ?? 0) / 7) || 0).fill(nothing));
 };
 

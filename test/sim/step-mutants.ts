@@ -70,7 +70,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'wake-up-not-awaited',
     'a daemon that sees its lock missing before its wake-up reports a loss',
-    rarely(240, 'in-steps', 'keptForShell'),
+    rarely(460, 'in-steps', 'keptForShell'),
     'ctl/steps/holder-daemon.ts',
     'await subscriptions.pause(\n' +
       '          clock.now() < keeper.lease.validUntil ? timings.masterTimeoutMs : 0,\n' +
