@@ -143,7 +143,7 @@ export class GuardedCommand implements Child {
         this.#pid = number;
         return this.#resolveStarted(number);
       case 'failed':
-        return this.#ended(failureOf(getSystemErrorName(-number)));
+        return this.#ended(failureOf(errorName(number)));
       case 'hung-up':
         return this.#ended({ kind: 'caller-gone' });
       case 'unable':
@@ -242,6 +242,11 @@ function isShortage(code: string | undefined): boolean {
 
 const noProcess = 'command: no more processes are allowed (pids.max, ulimit -u)';
 const noMemory = 'command: there is not enough memory to start it';
+
+/** Node has no name for ETIME, by which the guard reports that its first deadline had passed. */
+function errorName(number: number): string {
+  return number === os.constants.errno.ETIME ? 'ETIME' : getSystemErrorName(-number);
+}
 
 function failureOf(code: string): ChildExit {
   if (code === 'ENOENT') return { kind: 'not-found' };

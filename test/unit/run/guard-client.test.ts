@@ -1,0 +1,42 @@
+// What a run makes of the reports of a guard that started nothing: a script in place of the guard
+// prints them.
+
+import { chmodSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { GuardedCommand } from '../../../src/run/guard-client.ts';
+import { scratchFolder } from '../../servers/watchdog.ts';
+
+const { ETIME, ENOENT, EACCES } = os.constants.errno;
+
+it.each([
+  [`failed ${ETIME}`, { kind: 'never-started', reason: 'suspended' }],
+  [`failed ${ENOENT}`, { kind: 'not-found' }],
+  [`failed ${EACCES}`, { kind: 'not-executable', message: 'EACCES' }],
+  ['unable pipe: no', { kind: 'cannot-start', why: 'guard: pipe: no' }],
+  ['hung-up', { kind: 'caller-gone' }],
+])('a guard that reports %j', async (report, exit) => {
+  const file = join(scratchFolder(), `guard-${report.replace(/\W/g, '-')}`);
+  writeFileSync(file, `#!/bin/sh\necho '${report}' >&5\n`);
+  chmodSync(file, 0o755);
+  const plan = {
+    file,
+    command: ['true'],
+    environment: process.env,
+    isForeground: false,
+    isIsolated: false,
+    needsCaller: false,
+    stopSignal: 'SIGTERM',
+    graceMs: 1_000,
+    slackMs: 0,
+    quota: null,
+  } as const;
+  const unexpected = () => expect.unreachable();
+  const listener = { onStopping: unexpected, onLost: unexpected };
+  const child = new GuardedCommand(plan, () => [10_000, 20_000], listener);
+  expect(await child.started).toBe(undefined);
+  expect((await child.exited).exit).toEqual(exit);
+  expect(await child.swept).toEqual([]);
+  await child.gone;
+});
