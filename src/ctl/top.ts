@@ -11,6 +11,7 @@ import { quorumOf } from '../lock/quorum.ts';
 import { isFailed } from '../redis/errors.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { failureLine } from '../text/lines.ts';
+import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
 import { listLines } from './list.ts';
 import type { LockState } from './lock-state.ts';
@@ -107,7 +108,7 @@ export function renderTop(
   const quorum = quorumOf(masters.length);
   const waitingCount = locks.reduce((sum, { queue }) => sum + queue.length, 0);
   const set = `redlockctl top  ${masters.length} masters, quorum ${quorum}  `;
-  const counts = `${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waitingCount} waiting`;
+  const counts = `${plural(knownCount, 'lock')}, ${waitingCount} waiting`;
   const time = new Date().toTimeString().slice(0, 8);
   const answers = masters.map(({ name, answer }) => [name, answer]);
   const [, ...answerRows] = renderTable(['', ''], answers).trimEnd().split('\n');

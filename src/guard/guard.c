@@ -653,24 +653,33 @@ static bool is_throttled;    /* the limit is less than one core */
 /* Where each of them may wake late, the guard that wakes first acts. */
 static ns delay(void) { return is_outer && !is_alone && !is_throttled ? OUTER_DELAY : 0; }
 
-/* How long it takes to end the tree: a millisecond for each process. With less than one core, each
- * thread that runs has a turn of 4 ms before this process wakes, some have two, and what is killed
- * ends within a few periods. The limit may have been set after the start. */
-static ns killing_time(void) {
+/* Reads the limit, which may have been set after the start: microseconds of each period where it is
+ * less than one core; else 0. */
+static ns read_quota(void) {
   char text[64];
   ssize_t length = quota_fd < 0 ? -1 : pread(quota_fd, text, sizeof text - 1, 0);
   text[length < 0 ? 0 : length] = 0;
   const char *at = text;
-  ns quota, time = count() * MS;
-  is_throttled = parse_number(&at, &quota) && quota > 0 && quota < quota_period;
-  return is_throttled ? time + (6 * running * MS / quota + 4000) * quota_period : time;
+  ns limit;
+  is_throttled = parse_number(&at, &limit) && limit > 0 && limit < quota_period;
+  return is_throttled ? limit : 0;
 }
 
-/* Under a quota this process wakes late, so it has to know beforehand when to begin. */
+/* How long it takes to end the tree: a millisecond for each process. Under a limit, each thread that
+ * runs has a turn of 4 ms before this process wakes, some have two, and what is killed ends within a
+ * few periods. */
+static ns killing_time(ns limit) {
+  ns time = count() * MS;
+  return limit > 0 ? time + (6 * running * MS / limit + 4000) * quota_period : time;
+}
+
+/* Under a limit this process wakes late, so it has to know beforehand when to begin. Without one,
+ * the tree is not looked at until it is to be stopped. */
 static void prepare_for_quota(void) {
-  if (quota_fd < 0 || state.phase != WATCHING) return;
-  ns time = killing_time();
-  state.killing = is_throttled ? time : 0;
+  ns limit = read_quota();
+  if (state.phase == KILLING) return;
+  if (is_throttled) state.killing = killing_time(limit);
+  else if (state.phase == WATCHING) state.killing = 0;
 }
 
 static void lose_control(void) {
@@ -737,7 +746,7 @@ static void enter(enum phase phase, const instant *now) {
   if (state.kill_by == NEVER) state.kill_by = now->at[BOOT] + state.grace;
   if (phase == KILLING || !(is_first || is_alone)) return;
   /* A tree so large that it takes longer to kill than there is time gets no stop signal. */
-  state.killing = killing_time();
+  state.killing = killing_time(read_quota());
   if (time_left(now) > 0) stop_tree(state.signal, time_left(now));
   else state.kill_by = now->at[BOOT];
 }
@@ -837,6 +846,7 @@ static bool is_over(bool is_empty) {
 }
 
 static void guard(void) {
+  read_quota();
   for (;;) {
     bool is_empty = reap();
     if (is_over(is_empty)) return;

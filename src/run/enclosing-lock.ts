@@ -10,13 +10,13 @@ import { alone, type Lease } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import { entryAbove, processEntry } from '../system/process-table.ts';
 import type { EnclosingLease } from '../text/held-locks.ts';
+import { guardName } from './guard-program.ts';
 
 /**
  * Any holder, for processes in the PID namespace that --isolate makes: they are all below the inner
  * guard, which is the first process there, and see nothing above it.
  */
 const isolatedHolder = '1';
-const guardName = 'redlock-guard';
 
 /** This process as a holder, in REDLOCK_HELD_LEASES: its pid and when it started. */
 export function holderName(): string {

@@ -84,7 +84,7 @@ export class Run {
   }
 
   /** The guard has begun to stop the command. `isStarved`: before a deadline, for want of CPU. */
-  stoppedByGuard(isStarved = false): void {
+  stoppedByGuard(isStarved: boolean): void {
     const reason = this.#keeper?.overdueReason;
     assert(reason, 'a guard that stops a command before its start');
     this.post({ kind: 'lost', reason: isStarved ? 'starved' : reason });
@@ -197,7 +197,7 @@ export class Run {
     // The command ended after validity, or the guard ended it before this process would have.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
     const isOutlived = leftCount === 0 && this.#endOutlived(exitedAt);
-    if (!isOutlived && isByGuard) this.stoppedByGuard();
+    if (!isOutlived && isByGuard) this.stoppedByGuard(false);
     this.post({ kind: 'child-exited', exit });
   }
 

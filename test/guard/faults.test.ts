@@ -83,6 +83,17 @@ describe.skipIf(process.platform !== 'linux')('under a quota', () => {
     expect(guard.reports.slice(1)).toEqual(['starved', 'signaled 9', 'ended']);
   });
 
+  it.concurrent('a quota set in the grace of a stop shortens it', async () => {
+    const { guard, file } = underQuota(`trap "echo told" TERM; ${busy}`, none);
+    await guard.ready();
+    await guard.happens({ deadlines: [0, 50_000] });
+    await guard.says(/told/);
+    await guard.happens({ passes: 300 }); // The outer guard stops it 50 ms later.
+    writeFileSync(file, tiny);
+    await guard.gone();
+    expect(guard.reports.slice(1)).toEqual(['stopping', 'signaled 9', 'ended']);
+  });
+
   it.concurrent('a quota does not end a command that waits', async () => {
     const { guard, file } = underQuota('sleep 60 & sleep 60 & sleep 0.3; echo ready; wait', none);
     await guard.ready();

@@ -81,6 +81,12 @@ const rows: readonly (readonly [name: string, from: string, to: string, caughtBy
   ['environment-shown', 'environ = take(env, "");', '', 'show neither'],
   ['quota-not-watched', 'quota_watch = inotify_init1', 'inotify_init1', 'set later'],
   ['quota-not-read-again', 'm.verb == DEADLINES) prepare', 'false) prepare', 'of the start'],
+  [
+    'quota-not-read-in-a-stop',
+    'if (state.phase == KILLING) return;',
+    'if (state.phase != WATCHING) return;',
+    'in the grace of',
+  ],
   ['waiting-counts', '6 * running * MS', '6 * living * MS', 'that waits'],
   ['list-not-kept', 'children_fd >= 0 && lseek', 'children_fd < 0 && lseek', 'descriptors'],
 ];

@@ -14,12 +14,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import type { Socket } from 'node:net';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { procText } from '../servers/proc.ts';
+import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { guardFile } from './build.ts';
 import { closeAll, RealGuard } from './real-guard.ts';
+
+const mayRunFirst = spawnSync('nice', ['-n', '-20', 'nice']).stdout?.toString() === '-20\n';
 
 let folder = '';
 beforeAll(() => {
@@ -153,6 +157,19 @@ describe('the guards of a command', () => {
       await guard.gone();
     },
   );
+
+  it('run first where that is allowed, and leave the command its priority', async () => {
+    const through = ['nice', '-n', '5'];
+    const guard = new RealGuard(['sh', '-c', 'nice; read -r line'], { through });
+    const [, own] = await guard.says(/(-?\d+)\n/);
+    const priority = Number(own);
+    expect(priority).toBe(Math.min(19, getPriority() + 5));
+    const guards = [guard.pid, guard.innerPid];
+    const expected = mayRunFirst ? -20 : priority;
+    await eventually('set', () => guards.every((pid) => getPriority(pid) === expected));
+    guard.send('kill\n');
+    await guard.gone();
+  });
 
   it('report the end on all three clocks, and what is left', async () => {
     const guard = new RealGuard(['sh', '-c', 'sleep 120 & kill -9 $$']);

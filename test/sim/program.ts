@@ -204,7 +204,7 @@ export class Program {
       acquire,
       startChild: (lease) => {
         this.#guard = this.#startGuard(lease, clock, {
-          onStopping: () => run.stoppedByGuard(),
+          onStopping: (isStarved) => run.stoppedByGuard(isStarved),
           onLost: () => {
             report({ kind: 'guard-lost' });
             run.post({ kind: 'lost', reason: 'guard-lost' });

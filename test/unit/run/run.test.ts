@@ -106,14 +106,15 @@ it.each<[string, ChildExit, number, number]>([
 });
 
 it.each([
-  ['not extended in time, where that is soon after', 2_801, 'unreachable'],
-  ['not extended in time, where the guard is a moment early', 2_750, 'unreachable'],
-  ['suspended, where that is long after', 3_301, 'suspended'],
-])('a run whose guard stops the command was %s', async (_title, at, reason) => {
+  ['not extended in time, where that is soon after', 2_801, false, 'unreachable'],
+  ['not extended in time, where the guard is a moment early', 2_750, false, 'unreachable'],
+  ['suspended, where that is long after', 3_301, false, 'suspended'],
+  ['starved, where a CPU quota leaves no time', 1_000, true, 'starved'],
+])('a run whose guard stops the command was %s', async (_title, at, isStarved, reason) => {
   const { run, finished, setNow, endAt } = startRun();
   await new Promise(setImmediate);
   setNow(at);
-  run.stoppedByGuard();
+  run.stoppedByGuard(isStarved);
   endAt(at, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: at });
   expect((await finished).cause).toMatchObject({ kind: 'lost', reason });
 });
