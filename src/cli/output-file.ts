@@ -19,7 +19,7 @@ import { fileError, OutputError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 
 /** How long a full pipe may stay full, in ms. */
-const longestFullMs = 2_000;
+const maxFullMs = 2_000;
 
 /** Returns one line that says why `option` could not write the file, or null. */
 export function writeFile(option: string, file: string, text: string): string | null {
@@ -87,7 +87,7 @@ function writeInto(path: string, text: string, flags: number): void {
       rest = rest.subarray(count);
       fullSince = count > 0 ? null : (fullSince ?? performance.now());
       if (fullSince === null) continue;
-      if (performance.now() - fullSince > longestFullMs)
+      if (performance.now() - fullSince > maxFullMs)
         throw Object.assign(new Error('full'), { code: 'ENXIO' });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }

@@ -20,7 +20,7 @@ export interface Stderr {
   flush(): Promise<void>;
 }
 
-const longestFlushMs = 1_000;
+const maxFlushMs = 1_000;
 
 export function openStderr(): Stderr {
   const pipe = openPipe();
@@ -31,7 +31,7 @@ export function openStderr(): Stderr {
   const flush = () =>
     new Promise<void>((resolve) => {
       if (pipe === null || pipe.writableLength === 0 || pipe.destroyed) return resolve();
-      setTimeout(resolve, longestFlushMs);
+      setTimeout(resolve, maxFlushMs);
       pipe.once('drain', resolve).once('close', resolve);
     });
   return { output, flush };

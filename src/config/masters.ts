@@ -5,7 +5,7 @@
 
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
 import type { Protocol } from '../redis/calls/protocol.ts';
-import { usualRestartGraceMs } from '../redis/restart.ts';
+import { defaultRestartGraceMs } from '../redis/restart.ts';
 import { ConfigError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
 import { errorWith, type Given, type Layer } from './layer.ts';
@@ -56,7 +56,7 @@ export async function readMasterSettings(
     local: isLocal,
     restartGraceMs: isLocal
       ? 0
-      : (values.restartGraceMs ?? usualRestartGraceMs(chosen.masters, values.ttlMs)),
+      : (values.restartGraceMs ?? defaultRestartGraceMs(chosen.masters, values.ttlMs)),
     configFile: file?.path ?? null,
     sources: {
       ...sources.named,

@@ -17,7 +17,7 @@ import type { Clock } from '../lock/ports.ts';
 import { UsageError } from '../text/errors.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
 import { scripts } from './completion-scripts.ts';
-import { MasterQuery, usualLimits } from './master-query.ts';
+import { defaultLimits, MasterQuery } from './master-query.ts';
 import { isPattern, literal } from './names.ts';
 import { readSettings } from './settings.ts';
 import {
@@ -104,7 +104,7 @@ function plain(args: readonly string[]): Candidate[] {
 /** Before what the shell has to look up by itself. No candidate has a control character. */
 const lookupMark = '\x01';
 /** More names than this are of no use for completion. */
-const mostNames = 10_000;
+const maxNames = 10_000;
 
 /** The text to print. @throws UsageError */
 export async function completion(
@@ -158,7 +158,7 @@ async function namesOf(
     searchesParents: false,
   });
   const ms = settings.masterTimeoutMs;
-  const limits = { ...usualLimits(ms), totalMs: ms, namesMs: ms, nameCount: mostNames };
+  const limits = { ...defaultLimits(ms), totalMs: ms, namesMs: ms, nameCount: maxNames };
   const query = await MasterQuery.of(settings, clock, limits);
   const names = await query.names('*');
   const mayBePattern = program === 'redlock-run' || given.has(literal);

@@ -13,7 +13,7 @@ import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
-import { MasterQuery, usualLimits } from './master-query.ts';
+import { defaultLimits, MasterQuery } from './master-query.ts';
 import type { CtlSettings } from './settings.ts';
 
 export async function local(call: Call): Promise<number> {
@@ -54,7 +54,7 @@ async function stop(call: Call): Promise<number> {
     ({ isListening }) => isListening,
   );
   const servers = running.map((master) => serverOf(master, settings, clock));
-  const query = new MasterQuery(servers, clock, usualLimits(settings.masterTimeoutMs));
+  const query = new MasterQuery(servers, clock, defaultLimits(settings.masterTimeoutMs));
   const names = servers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !args.has('--yes')) {
     const count = `${plural(names.length, 'lock is', 'locks are')} held on them`;

@@ -125,8 +125,8 @@ export function describe(holder: Holder): string {
 }
 
 /** The value that another program has set. */
-function foreignValue({ token }: Holder, mostChars: number): string {
-  return token === null ? 'a value too long to be shown' : `value ${printable(token, mostChars)}`;
+function foreignValue({ token }: Holder, maxChars: number): string {
+  return token === null ? 'a value too long to be shown' : `value ${printable(token, maxChars)}`;
 }
 
 /** More about the holder, or a table of several holders. */

@@ -41,7 +41,7 @@ export interface QueryLimits {
 }
 
 /** `answerMs`: the timeout of a master. */
-export const usualLimits = (answerMs: number): QueryLimits => ({
+export const defaultLimits = (answerMs: number): QueryLimits => ({
   answerMs,
   totalMs: 120_000,
   namesMs: 10_000,
@@ -71,7 +71,7 @@ export class MasterQuery {
   static async of(
     settings: CtlSettings,
     clock: Clock,
-    limits = usualLimits(settings.masterTimeoutMs),
+    limits = defaultLimits(settings.masterTimeoutMs),
   ): Promise<MasterQuery> {
     const registry = new ServerRegistry();
     const addresses = await addressesOf(settings);
@@ -158,12 +158,9 @@ export class MasterQuery {
   }
 
   /** For each of these locks the history on each master; empty where that fails. */
-  async histories(
-    names: readonly string[],
-    mostLines: number,
-  ): Promise<(readonly SeenHistory[])[]> {
+  async histories(names: readonly string[], maxLines: number): Promise<(readonly SeenHistory[])[]> {
     const ofEach = await Promise.all(
-      this.servers.map((server) => this.#historiesOn(server, names, mostLines)),
+      this.servers.map((server) => this.#historiesOn(server, names, maxLines)),
     );
     return names.map((_, index) => ofEach.map((histories) => histories[index] ?? noHistory));
   }
@@ -256,12 +253,12 @@ export class MasterQuery {
   async #historiesOn(
     server: Server,
     names: readonly string[],
-    mostLines: number,
+    maxLines: number,
   ): Promise<SeenHistory[]> {
     const all: SeenHistory[] = [];
     while (all.length < names.length) {
       const batch = names.slice(all.length, all.length + historyBatchSize);
-      const answer = await this.#askOne(server, () => server.history(batch, mostLines));
+      const answer = await this.#askOne(server, () => server.history(batch, maxLines));
       if (isFailed(answer)) return all;
       const { histories, isWhole } = answer;
       if (histories.length === 0 || (isWhole && histories.length < batch.length)) {

@@ -34,7 +34,7 @@ export interface Metric {
 }
 
 /** The longest value of a label, in characters. */
-const mostLabelChars = 1_024;
+const maxLabelChars = 1_024;
 
 /** Ends with a newline; a metric without samples has its HELP and TYPE all the same. */
 export function renderMetrics(metrics: readonly Metric[]): string {
@@ -53,7 +53,7 @@ function renderLabels(labels: Sample['labels']): string {
 
 /** Control characters become visible first, so that nothing but these two has to be escaped. */
 function escaped(value: string): string {
-  return printable(value, mostLabelChars).replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n');
+  return printable(value, maxLabelChars).replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n');
 }
 
 /** What was read: masters with why they do not count, locks, and all runs of their histories. */

@@ -7,14 +7,14 @@ import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { acquireLock } from '../lock/acquire.ts';
 import type { LockEvent } from '../lock/ports.ts';
-import { usualDriftFactor } from '../lock/quorum.ts';
+import { defaultDriftFactor } from '../lock/quorum.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { type LockTimings, lockTimings } from '../lock/timings.ts';
 import type { Retries } from '../lock/wait.ts';
-import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
-import { usualRestartGraceMs } from '../redis/restart.ts';
+import { defaultRestartGraceMs } from '../redis/restart.ts';
 import { Server } from '../redis/server.ts';
 import { createPlainClock } from '../system/clock.ts';
 import { maxTtlMs, timingMistake } from '../text/option-rules.ts';
@@ -59,10 +59,10 @@ export class Redlock implements AsyncDisposable {
     const { prefix = usual.prefix, restartGraceMs, newToken } = options;
     const { differingMasters = usual.differingMasters } = options;
     const origins = originsOf(masters);
-    const restartGrace = () => restartGraceMs ?? usualRestartGraceMs(origins, this.#longestTtlMs);
+    const restartGrace = () => restartGraceMs ?? defaultRestartGraceMs(origins, this.#longestTtlMs);
     const settings = {
       prefix,
-      historyBytes: usualHistoryBytes,
+      historyBytes: defaultHistoryBytes,
       protocol: 'redlock' as const,
       get restartGraceMs() {
         return restartGrace();
@@ -240,7 +240,7 @@ function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): L
     ttlMs,
     masterTimeoutMs: options.masterTimeoutMs ?? null,
     reserveMs: options.reserveMs ?? Math.min(5000, Math.floor(ttlMs / 4)),
-    driftFactor: options.driftFactor ?? usualDriftFactor,
+    driftFactor: options.driftFactor ?? defaultDriftFactor,
   });
   const { masterTimeoutMs, reserveMs } = timings;
   const shown = {

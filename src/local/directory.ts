@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { LocalError, onDisk } from './error.ts';
 
 /** The kernel's limit is 108 bytes with the final NUL, 104 on a Mac. */
-const longestSocketPathBytes = 100;
+const maxSocketPathBytes = 100;
 
 const nameYourOwn = 'name your own masters with --master';
 /** Not an advice to remove this folder: the user may have named it, and it may contain anything. */
@@ -25,7 +25,7 @@ export function ownDirectory(): string {
  */
 export function socketPaths(directory: string): string[] {
   const paths = ['m1', 'm2', 'm3'].map((name) => join(directory, `${name}.sock`));
-  if (paths.some((path) => Buffer.byteLength(path) > longestSocketPathBytes)) {
+  if (paths.some((path) => Buffer.byteLength(path) > maxSocketPathBytes)) {
     throw new LocalError(78, directory, 'path too long for a unix socket', 'use a shorter one');
   }
   return paths;

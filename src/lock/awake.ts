@@ -8,7 +8,7 @@ const partCount = 10;
 
 /**
  * Sleeps for so long in parts, and counts only the time that this process was awake: a part that
- * takes longer, because the machine is too busy, counts as one part all the same. Between two parts
+ * takes longer, because the machine is too busy, still counts as one part. Between two parts
  * what has arrived is read, so that a process whose answer is unread does not count as mute. The
  * last part, of 1 ms, is there for that alone. Resolves at once when `cancelled` aborts.
  */

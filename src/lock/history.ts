@@ -3,7 +3,7 @@
 // entry has durations and no time of day. The master that keeps it adds its own, so that the runs
 // of hosts whose clocks differ are in the right order.
 
-import { boundedPerson, isPerson, mostIdChars, type Person } from './people.ts';
+import { boundedPerson, isPerson, maxIdChars, type Person } from './people.ts';
 import { bounded, cut, type HolderRecord, isHolderRecord, parseValue, reasonOf } from './value.ts';
 
 /**
@@ -184,7 +184,7 @@ export function renderAct({ kind, id, by, token }: Act): string {
   return JSON.stringify({
     v: 1,
     act: kind,
-    id: id.slice(0, mostIdChars),
+    id: id.slice(0, maxIdChars),
     by: boundedPerson(by),
     token: token.slice(0, maxChars.token),
   });
@@ -199,7 +199,7 @@ export function parseAct(line: string): Act | null {
     if (typeof id !== 'string' || typeof token !== 'string') return null;
     return {
       kind,
-      id: id.slice(0, mostIdChars),
+      id: id.slice(0, maxIdChars),
       by: boundedPerson(by),
       token: token.slice(0, maxChars.token),
     };

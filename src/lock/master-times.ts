@@ -3,12 +3,12 @@
 // progress since the last answer is compared. The time that an answer was under way is unknown, so
 // only a difference that no delay can explain is a jump.
 
-import { driftMsOf, usualDriftFactor } from './quorum.ts';
+import { defaultDriftFactor, driftMsOf } from './quorum.ts';
 
 /** By how much the master's clock was ahead of ours when it answered: the least and the most. */
 interface Lead {
-  readonly leastMs: number;
-  readonly mostMs: number;
+  readonly minMs: number;
+  readonly maxMs: number;
   readonly at: number;
 }
 
@@ -22,16 +22,16 @@ export class MasterTimes {
    */
   jumpOf(master: object, masterTimeMs: number, askedAt: number, answeredAt: number): number {
     const lead = {
-      leastMs: masterTimeMs - answeredAt,
-      mostMs: masterTimeMs - askedAt,
+      minMs: masterTimeMs - answeredAt,
+      maxMs: masterTimeMs - askedAt,
       at: answeredAt,
     };
     const last = this.#leads.get(master);
     this.#leads.set(master, lead);
     if (!last) return 0;
-    const driftMs = driftMsOf(answeredAt - last.at, usualDriftFactor);
-    const aheadMs = lead.leastMs - last.mostMs;
-    const behindMs = last.leastMs - lead.mostMs;
+    const driftMs = driftMsOf(answeredAt - last.at, defaultDriftFactor);
+    const aheadMs = lead.minMs - last.maxMs;
+    const behindMs = last.minMs - lead.maxMs;
     if (aheadMs > driftMs) return Math.round(aheadMs);
     return behindMs > driftMs ? -Math.round(behindMs) : 0;
   }

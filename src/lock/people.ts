@@ -28,9 +28,9 @@ export interface HolderRequest {
 }
 
 /** The longest message that is read, in characters. */
-const mostMessageChars = 4_096;
+const maxMessageChars = 4_096;
 /** The longest id that is kept. */
-export const mostIdChars = 80;
+export const maxIdChars = 80;
 
 export function renderRequest({ kind, id, token, by }: HolderRequest): string {
   return JSON.stringify({ v: 1, kind, id, token, by: boundedPerson(by) });
@@ -38,11 +38,11 @@ export function renderRequest({ kind, id, token, by }: HolderRequest): string {
 
 /** null for what is no request. Every client may publish, so what is read is bounded. */
 export function parseRequest(message: string): HolderRequest | null {
-  if (message.length > mostMessageChars) return null;
+  if (message.length > maxMessageChars) return null;
   try {
     const { v, kind, id, token, by } = JSON.parse(message) ?? {};
     if (v !== 1 || (kind !== 'stop' && kind !== 'broken') || !isPerson(by)) return null;
-    if (typeof id !== 'string' || id.length > mostIdChars || typeof token !== 'string') return null;
+    if (typeof id !== 'string' || id.length > maxIdChars || typeof token !== 'string') return null;
     return { kind, id, token, by: boundedPerson(by) };
   } catch {
     return null;
@@ -65,7 +65,7 @@ export function boundedPerson({ user, host, pid, note }: Person): Person {
 }
 
 /** How many requests are kept that too few masters have passed on: a forged one costs no more. */
-const mostPending = 16;
+const maxPending = 16;
 
 /**
  * The requests that one holder has received. A request to stop counts when a quorum of masters has
@@ -104,5 +104,5 @@ export class HolderRequests {
 
 function keepNewest(known: Map<string, unknown> | Set<string>): void {
   const [oldest] = known.keys();
-  if (known.size > mostPending && oldest !== undefined) known.delete(oldest);
+  if (known.size > maxPending && oldest !== undefined) known.delete(oldest);
 }

@@ -25,7 +25,7 @@ export function quorumOf(masterCount: number): number {
  * chooses another. One percent is a hundred times what an undisturbed quartz clock needs, and
  * twenty times the fastest NTP slew.
  */
-export const usualDriftFactor = 0.01;
+export const defaultDriftFactor = 0.01;
 
 /**
  * Allowance in ms for clocks that run at different rates, by the given part of the time, and for
@@ -223,12 +223,12 @@ function countIn<Item>(items: readonly Item[], item: Item): number {
   return items.filter((one) => one === item).length;
 }
 
-/** The most frequent item; null where none occurs `leastCount` times. */
-function mostCommon<Item>(items: readonly Item[], leastCount: number): Item | null {
+/** The most frequent item; null where none occurs `minCount` times. */
+function mostCommon<Item>(items: readonly Item[], minCount: number): Item | null {
   const counts = new Map<Item, number>();
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
   const [item, count] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [null, 0];
-  return count >= leastCount ? item : null;
+  return count >= minCount ? item : null;
 }
 
 function ascending(numbers: readonly number[]): number[] {
@@ -257,7 +257,7 @@ const dayMs = 24 * 60 * 60 * 1000;
  * that differ. Another program wrote a larger one; it would spread to every master and stay for
  * ever.
  */
-export function mostFenceAt(wallMs: number): number {
+export function maxFenceAt(wallMs: number): number {
   return Math.min((wallMs + dayMs) * 1000, Number.MAX_SAFE_INTEGER - 1);
 }
 

@@ -78,7 +78,7 @@ export class Redlock {
   async attempt(claim: Claim, aborted: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#standing.set(claim, 'ours');
-    // A master that refuses us enters us in its queue. If we win all the same, we leave that queue:
+    // A master that refuses us enters us in its queue. If we still win, we leave that queue:
     // the waiters behind us would otherwise wait until we are forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;

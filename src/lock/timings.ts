@@ -2,7 +2,7 @@
 // not safe. All in milliseconds. The command must be stopped well before the lock runs out, and two
 // attempts to extend must have ended before that.
 
-import { driftMsOf, usualDriftFactor } from './quorum.ts';
+import { defaultDriftFactor, driftMsOf } from './quorum.ts';
 
 export interface LockTimings {
   readonly ttlMs: number;
@@ -48,7 +48,7 @@ export function lockTimings({ masterTimeoutMs, ...choice }: Choice): LockTimings
 
 /** Of a lock that redlockctl holds: there is no command to stop. May be unsafe: see dangerOf. */
 export function heldTimings(ttlMs: number, masterTimeoutMs: number | null): LockTimings {
-  return lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor });
+  return lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: defaultDriftFactor });
 }
 
 /** `graceMs` null: a third of the ttl, 5 s at most. The result may be unsafe: see dangerOf. */
@@ -60,7 +60,12 @@ export function runTimings(
   const grace = graceMs ?? Math.floor(Math.min(5000, ttlMs / 3));
   const marginMs = Math.round(Math.min(1000, ttlMs / 6));
   const reserveMs = grace + marginMs;
-  const timings = lockTimings({ ttlMs, masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor });
+  const timings = lockTimings({
+    ttlMs,
+    masterTimeoutMs,
+    reserveMs,
+    driftFactor: defaultDriftFactor,
+  });
   return { ...timings, graceMs: grace, marginMs };
 }
 

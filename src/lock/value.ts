@@ -33,11 +33,11 @@ export interface Holder {
  * The longest text in a holder record. More does not help a reader, and every history would keep
  * it.
  */
-const mostFieldChars = 80;
+const maxFieldChars = 80;
 /** The longest --note, and the longest address of a CI job. */
-export const mostReasonChars = { note: 200, url: 250 };
+export const maxReasonChars = { note: 200, url: 250 };
 /** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
-const mostOwnBytes = 1_000;
+const maxOwnBytes = 1_000;
 
 /** What a claim asks for, beside its value. */
 export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced' | 'sharing' | 'preemptible'>;
@@ -54,10 +54,10 @@ export function renderValue(token: string, record: HolderRecord): string {
     `${token} ${JSON.stringify(text === '' ? withUrl : { ...withUrl, note: text })}`;
   // What has more bytes than characters may not fit. Then the end of the note is left out.
   let kept = [...reason];
-  while (kept.length > 0 && bytesIn(render(kept.join(''))) > mostOwnBytes)
+  while (kept.length > 0 && bytesIn(render(kept.join(''))) > maxOwnBytes)
     kept = kept.slice(0, Math.floor(kept.length * 0.9));
   const value = render(kept.join(''));
-  return url === undefined || bytesIn(value) <= mostOwnBytes
+  return url === undefined || bytesIn(value) <= maxOwnBytes
     ? value
     : `${token} ${JSON.stringify(identity)}`;
 }
@@ -105,22 +105,22 @@ export function reasonOf({
   readonly note?: unknown;
   readonly url?: unknown;
 }): Pick<HolderRecord, 'note' | 'url'> {
-  const isUrl = typeof url === 'string' && url !== '' && url.length <= mostReasonChars.url;
+  const isUrl = typeof url === 'string' && url !== '' && url.length <= maxReasonChars.url;
   return {
-    ...(typeof note === 'string' && note !== '' ? { note: cut(note, mostReasonChars.note) } : {}),
+    ...(typeof note === 'string' && note !== '' ? { note: cut(note, maxReasonChars.note) } : {}),
     ...(isUrl ? { url } : {}),
   };
 }
 
 /** The first characters of a reason that a person gives. */
 export function cutNote(text: string): string {
-  return cut(text, mostReasonChars.note);
+  return cut(text, maxReasonChars.note);
 }
 
 /** The first characters of a text; never half of a surrogate pair. */
-export function cut(text: string, mostChars = mostFieldChars): string {
-  if (text.length <= mostChars) return text;
-  return [...text.slice(0, 2 * mostChars)].slice(0, mostChars).join('');
+export function cut(text: string, maxChars = maxFieldChars): string {
+  if (text.length <= maxChars) return text;
+  return [...text.slice(0, 2 * maxChars)].slice(0, maxChars).join('');
 }
 
 /**

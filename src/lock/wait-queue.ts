@@ -9,7 +9,7 @@ import { quorumOf } from './quorum.ts';
 /** How long a pause goes on after the first wake-up for those of the other masters. */
 const togetherMs = 10;
 /** The most pauses in a second that wake-ups end: any client, and any master, can send those. */
-const mostWoken = 10;
+const maxWoken = 10;
 
 export class Subscriptions {
   readonly #clock: Clock;
@@ -78,11 +78,11 @@ export class Subscriptions {
     await this.#until(isWokenByAll, togetherMs, aborted);
     const [first = 0] = this.#wokenAt;
     const now = this.#clock.now();
-    const earlyMs = this.#wokenAt.length < mostWoken ? 0 : first + 1_000 - now;
+    const earlyMs = this.#wokenAt.length < maxWoken ? 0 : first + 1_000 - now;
     const leftMs = atMostMs - (now - beganAt);
     if (Math.min(earlyMs, leftMs) > 0) await this.#clock.sleep(Math.min(earlyMs, leftMs), aborted);
     this.#wokenAt.push(this.#clock.now());
-    if (this.#wokenAt.length > mostWoken) this.#wokenAt.shift();
+    if (this.#wokenAt.length > maxWoken) this.#wokenAt.shift();
   }
 
   close(): void {

@@ -24,7 +24,7 @@ import { Script } from 'node:vm';
 import { isOwn } from '../system/ownership.ts';
 
 /** Files below this size compile faster than their cache is found, in bytes. */
-const leastBytes = 4_096;
+const minBytes = 4_096;
 
 export interface CodeCache {
   /**
@@ -80,7 +80,7 @@ export function openCodeCache(folder: string | null): CodeCache {
   function compile(file: string) {
     const text = textOf(file);
     const name = `${basename(file)}.${process.version}-${process.arch}`;
-    const isSmall = text.length < leastBytes;
+    const isSmall = text.length < minBytes;
     const cachedData = isSmall || !isUsable ? undefined : readOurs(join(folder, name));
     const source = `(function (exports, require, module, __filename, __dirname) {\n${text}\n})`;
     const script = new Script(source, { filename: file, lineOffset: -1, cachedData });

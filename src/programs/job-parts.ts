@@ -173,7 +173,7 @@ export function odditiesOf(masters: readonly Server[]): RunEvent[] {
 }
 
 /** The masters tell no more of a waiter's id. */
-const mostIdBytes = 200;
+const maxIdBytes = 200;
 
 /** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {
@@ -190,7 +190,7 @@ export function waiterIdFor(settings: Settings, runId: string): string {
   const record = holderRecordOf(settings);
   for (let kept = note ?? ''; ; kept = [...kept].slice(0, -1).join('').trimEnd()) {
     const id = waiterIdOf(traits, runId, whoOf({ ...record, note: kept }));
-    if (kept === '' || Buffer.byteLength(id) <= mostIdBytes) return id;
+    if (kept === '' || Buffer.byteLength(id) <= maxIdBytes) return id;
   }
 }
 

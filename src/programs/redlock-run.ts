@@ -20,7 +20,7 @@ import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { OutputError } from '../text/errors.ts';
 
 /** Descriptors are counted for so many at least: the masters of --local are not in the list. */
-const fewestMasters = 3;
+const minMasters = 3;
 
 /**
  * `argv`: the arguments after the program's name; `folder`: that of the program. Resolves with the
@@ -36,7 +36,7 @@ export async function main(argv: readonly string[], folder: string): Promise<num
     if (args.kind === 'version') return await print(renderVersion('redlock-run'));
     settings = await resolveSettings(args, executionContext(process.env));
     if (args.dryRun) return await print(renderPlan(settings));
-    checkDescriptors(Math.max(settings.masters.length, fewestMasters));
+    checkDescriptors(Math.max(settings.masters.length, minMasters));
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
     const { env } = process;

@@ -7,7 +7,7 @@
 import type { Clock } from '../lock/ports.ts';
 import type { Claim, Failed } from '../lock/types.ts';
 import type { Protocol } from './calls/protocol.ts';
-import { mostBytes, type Origin } from './connection/client.ts';
+import { maxReplyBytes, type Origin } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
@@ -179,7 +179,7 @@ export abstract class ConnectedServer<From extends Origin> {
     const { prefix, restartGraceMs, protocol } = this.settings;
     const isLocking = this.#use === 'lock';
     const isMarked = areMarked(restartGraceMs, protocol);
-    const maxBytes = isLocking ? mostBytes.lock : mostBytes.look;
+    const maxBytes = isLocking ? maxReplyBytes.lock : maxReplyBytes.look;
     const question = isMarked ? { key: markKeyOf(prefix), isWriting: isLocking } : null;
     const connection = await Connection.dial(this.origin, this.clock, maxBytes, question);
     this.#dialing = null;

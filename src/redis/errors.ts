@@ -38,7 +38,7 @@ const endedConnection =
   /^(Connection is closed|Stream isn't writeable|Socket closed unexpectedly|write after end)/i;
 
 /** The most that is kept of a server's error message. */
-const mostChars = 300;
+const maxChars = 300;
 
 /** A right that is missing in a script is told in three ways: by Redis 6, 7, and 8 or Valkey 8. */
 const deniedReply = new RegExp(
@@ -147,7 +147,7 @@ function cureOf(denial: string): string {
 
 /** `message` is converted to one printable line of bounded length. `advice`: what to do. */
 export function failed(cause: FailureCause, message: string, advice?: string): Failed {
-  const failure = { kind: 'failed', cause, message: printable(message, mostChars) } as const;
+  const failure = { kind: 'failed', cause, message: printable(message, maxChars) } as const;
   return advice === undefined ? failure : { ...failure, advice };
 }
 
@@ -165,7 +165,7 @@ function firstSentence(text: string): string {
 function tidied(message: string): string {
   return (
     message
-      .slice(0, 2 * mostChars)
+      .slice(0, 2 * maxChars)
       .replace(/^ERR Error running script .*?[ -](?=[A-Z]{3,} )/s, '')
       .replace(/\s*script: [0-9a-f]{40}.*$/s, '')
       .replace(/\s+/g, ' ')

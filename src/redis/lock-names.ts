@@ -3,8 +3,8 @@
 import { quoted } from '../text/foreign-text.ts';
 import { looksLikeHelper } from './keys.ts';
 
-const longestNameBytes = 4096;
-const mostNames = 100;
+const maxNameBytes = 4096;
+const maxNames = 100;
 
 /**
  * What is wrong with these names of locks, of the command line or of a program; null: nothing. A
@@ -18,10 +18,10 @@ export function mistakeInNames(names: readonly string[]): string | null {
       return `${quoted(name)}: ${why}`;
     }
     const bytes = Buffer.byteLength(name);
-    if (bytes > longestNameBytes)
-      return `${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`;
+    if (bytes > maxNameBytes)
+      return `${quoted(name)}: ${bytes} bytes long (at most ${maxNameBytes})`;
   }
-  if (names.length > mostNames) return `${names.length} names (at most ${mostNames})`;
+  if (names.length > maxNames) return `${names.length} names (at most ${maxNames})`;
   const twice = names.find((name, at) => names.indexOf(name) < at);
   return twice === undefined ? null : `${quoted(twice)}: given twice (name each lock once)`;
 }

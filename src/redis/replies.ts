@@ -1,7 +1,7 @@
 // Reads replies: from bytes to texts, from texts to a shape, and from the shapes that the scripts
 // return to votes. A reply of another shape is a failure with a reason, and never an exception.
 
-import { mostFenceAt } from '../lock/quorum.ts';
+import { maxFenceAt } from '../lock/quorum.ts';
 import type {
   AcquireReply,
   ExtendReply,
@@ -62,10 +62,10 @@ export function integer(
 }
 
 /** Text of at most so many characters. */
-export function text(mostChars: number): Shape<string> {
+export function text(maxChars: number): Shape<string> {
   return (reply) => {
     if (typeof reply !== 'string') return mismatch(reply, 'text');
-    if (reply.length > mostChars) return mismatch(reply, `text of at most ${mostChars} characters`);
+    if (reply.length > maxChars) return mismatch(reply, `text of at most ${maxChars} characters`);
     return reply;
   };
 }
@@ -92,10 +92,10 @@ export function orNull<Value>(shape: Shape<Value>): Shape<Value | null> {
 }
 
 /** So many of one kind at most. */
-export function listOf<Value>(shape: Shape<Value>, mostItems: number): Shape<readonly Value[]> {
+export function listOf<Value>(shape: Shape<Value>, maxItems: number): Shape<readonly Value[]> {
   return (reply) => {
     const items = list(reply);
-    if (items.length > mostItems) return mismatch(reply, `a list of at most ${mostItems}`);
+    if (items.length > maxItems) return mismatch(reply, `a list of at most ${maxItems}`);
     return items.map(shape);
   };
 }
@@ -173,21 +173,21 @@ function named(reply: unknown): string {
 }
 
 /** The scripts return so many bytes of a holder's value at most; a waiter's id is far shorter. */
-export const mostToldBytes = 1_024;
-const mostSlots = 100_000;
+export const maxToldBytes = 1_024;
+const maxSlots = 100_000;
 
 const masterTimeUs = integer(0);
 
 const refusal = record(
   {
-    holder: text(mostToldBytes),
+    holder: text(maxToldBytes),
     remainingMs: orNull(integer(0)),
     position: orNull(integer(0)),
     masterTimeUs,
   },
   {
-    supersededBy: text(mostToldBytes),
-    freeSlots: listOf(integer(1, mostSlots), mostSlots),
+    supersededBy: text(maxToldBytes),
+    freeSlots: listOf(integer(1, maxSlots), maxSlots),
     blockedIndex: integer(0),
   },
 );
@@ -198,7 +198,7 @@ const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
 });
 
 const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
-  1: as(record({ masterTimeUs }, { replacedBy: text(mostToldBytes) }), (fields) => {
+  1: as(record({ masterTimeUs }, { replacedBy: text(maxToldBytes) }), (fields) => {
     const { masterTimeUs, ...rest } = fields;
     return { kind: 'extended', masterTimeMs: masterTimeUs / 1000, ...rest };
   }),
@@ -221,7 +221,7 @@ export function acquisitionOf(reply: unknown, fencedAtMs: number | null): Acquir
   const vote = readReply(acquisition, reply);
   if (vote.kind !== 'granted') return vote;
   if (fencedAtMs === null) return { ...vote, fence: null };
-  return (vote.fence ?? 0) > mostFenceAt(fencedAtMs) ? beyond : vote;
+  return (vote.fence ?? 0) > maxFenceAt(fencedAtMs) ? beyond : vote;
 }
 
 const beyond: Failed = failed(

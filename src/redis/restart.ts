@@ -27,7 +27,7 @@ const othersWaitMs = 2_000;
  * without the one that restarted. But a primary behind sentinels is replaced by another one, which
  * may have forgotten locks.
  */
-export function usualRestartGraceMs(masters: readonly object[], ttlMs: number): number {
+export function defaultRestartGraceMs(masters: readonly object[], ttlMs: number): number {
   const isReplaced = (one: { readonly sentinels?: unknown }) => Boolean(one.sentinels);
   return masters.length >= 3 || masters.some(isReplaced) ? ttlMs : 0;
 }

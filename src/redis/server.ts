@@ -41,7 +41,7 @@ import {
   as,
   extensionOf,
   integer,
-  mostToldBytes,
+  maxToldBytes,
   oneOf,
   readReply,
   removalOf,
@@ -61,7 +61,7 @@ import {
   snapshotShape,
 } from './snapshot.ts';
 
-/** `taken`: another freeze is there, of which `standing` is the beginning. */
+/** `taken`: another freeze is there; `standing` is the beginning of its value. */
 export type FreezeReply =
   | { readonly kind: 'frozen' }
   | { readonly kind: 'taken'; readonly standing: string };
@@ -174,7 +174,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   /** Bars new holders for `forMs` (0: until thawed), unless another freeze is there. */
   freeze(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed> {
     const read = as(
-      tuple(oneOf(0, 1), text(mostToldBytes)),
+      tuple(oneOf(0, 1), text(maxToldBytes)),
       ([code, standing]): FreezeReply =>
         code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
     );

@@ -19,7 +19,7 @@ import {
 } from './replies.ts';
 
 /** The longest value or line: the scripts cut longer values, and leave out longer lines. */
-const mostShownBytes = 4_096;
+const maxShownBytes = 4_096;
 
 export interface SeenWaiter {
   readonly id: string;
@@ -127,7 +127,7 @@ export interface SeenHistories {
 
 /** Whether only the beginning of a value is known, so that it cannot be compared. */
 export function isCut(value: string): boolean {
-  return Buffer.byteLength(bytesOf(value)) > mostShownBytes;
+  return Buffer.byteLength(bytesOf(value)) > maxShownBytes;
 }
 
 /** The most keys in one reply. */
@@ -173,8 +173,8 @@ const changedKeys = pairs(keyShape, text(40), (key, score) => ({
   changedByMs: (Math.floor(Number(score) / 2 ** 21) + 1) * 1000,
 }));
 
-const lines = listOf(text(mostShownBytes), 1_000_000);
-const facts = pairs(text(mostShownBytes), text(mostShownBytes), (name, fact) => ({ name, fact }));
+const lines = listOf(text(maxShownBytes), 1_000_000);
+const facts = pairs(text(maxShownBytes), text(maxShownBytes), (name, fact) => ({ name, fact }));
 
 /** The reply of the script `history` about this many locks at most. */
 export function historiesOfAtMost(max: number): Shape<SeenHistories> {
@@ -227,14 +227,14 @@ function skipOf(fact: string, success: string): SeenSkip | null {
   };
 }
 
-const value = text(mostShownBytes + 1);
+const value = text(maxShownBytes + 1);
 const queue = pairs(text(200), integer(0), (id, waitedMs): SeenWaiter => ({ id, waitedMs }));
 const endings = pairs(
-  text(mostShownBytes),
+  text(maxShownBytes),
   integer(0),
   (token, atMs): SeenEnding => ({ token, atMs }),
 );
-const members = pairs(text(mostShownBytes + 1), integer(0), (member, remainingMs) => {
+const members = pairs(text(maxShownBytes + 1), integer(0), (member, remainingMs) => {
   const parsed = parsePermit(member);
   return parsed && { ...parsed, remainingMs };
 });

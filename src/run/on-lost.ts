@@ -4,7 +4,7 @@
 
 import { accessSync, constants } from 'node:fs';
 
-const longestMs = 10_000;
+const maxMs = 10_000;
 
 /** Resolves when the script has ended or was killed after ten seconds. It changes no exit code. */
 export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
@@ -21,7 +21,7 @@ export async function runOnLost(script: string, environment: NodeJS.ProcessEnv):
     verbose: 'none',
   });
   const { pid } = hook;
-  const timer = setTimeout(() => pid !== undefined && killGroup(pid), longestMs);
+  const timer = setTimeout(() => pid !== undefined && killGroup(pid), maxMs);
   await hook;
   clearTimeout(timer);
 }

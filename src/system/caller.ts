@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
-import { mostReasonChars } from '../lock/value.ts';
+import { maxReasonChars } from '../lock/value.ts';
 
 /** The number of the user that this process acts as; null on systems without such numbers. */
 export function callerId(): number | null {
@@ -56,7 +56,7 @@ export function ciJobUrl(environment: NodeJS.ProcessEnv): string | null {
   if (!url || !/^https?:\/\/[!-~]+$/i.test(url)) return null;
   const shown = url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1');
   // More is not kept in a holder record, and a part of an address leads nowhere.
-  return shown.length <= mostReasonChars.url ? shown : null;
+  return shown.length <= maxReasonChars.url ? shown : null;
 }
 
 function gitHubRun({

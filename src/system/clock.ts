@@ -144,11 +144,11 @@ class OtherClock {
     // Read between two monotonic readings, so that a preemption here does not look like a jump.
     const before = this.#monotonic();
     const reading = this.#read() ?? 0;
-    const leastMs = reading - this.#monotonic();
+    const minMs = reading - this.#monotonic();
     this.#knownLeadMs = Math.min(this.#knownLeadMs, reading - before);
-    const jumpMs = leastMs - this.#knownLeadMs;
+    const jumpMs = minMs - this.#knownLeadMs;
     if (jumpMs <= toleranceMs) return 0;
-    this.#knownLeadMs = leastMs;
+    this.#knownLeadMs = minMs;
     return jumpMs;
   }
 }

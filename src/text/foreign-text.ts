@@ -34,11 +34,11 @@ export function printableLines(text: string): string {
   );
 }
 
-/** The same, cut to `mostChars` characters with `...` behind them. */
-export function printable(text: string, mostChars = 80): string {
+/** The same, cut to `maxChars` characters with `...` behind them. */
+export function printable(text: string, maxChars = 80): string {
   // Cut before, because escaping megabytes takes too long, and after, because escapes are longer.
-  const line = oneLine(text.slice(0, mostChars + 1));
-  return line.length > mostChars ? `${line.slice(0, mostChars)}...` : line;
+  const line = oneLine(text.slice(0, maxChars + 1));
+  return line.length > maxChars ? `${line.slice(0, maxChars)}...` : line;
 }
 
 /** `\u001b`; `\x82` for a byte that is not UTF-8: see textOf. */

@@ -289,9 +289,9 @@ function tableOf(heads: readonly string[], lines: readonly string[]): string {
  * On one line, without addresses, which mean nothing to a reader; cut between words where it is
  * longer than so many characters.
  */
-function brief(problem: string | null, mostChars: number): string {
+function brief(problem: string | null, maxChars: number): string {
   const line = (problem ?? '').replace(/unix \S+: /g, '').replace(/[\s|]+/g, ' ');
-  return line.length <= mostChars ? line : `${line.slice(0, mostChars - 1).replace(/ \S*$/, '')} …`;
+  return line.length <= maxChars ? line : `${line.slice(0, maxChars - 1).replace(/ \S*$/, '')} …`;
 }
 
 function show(ratio: number | null): string {

@@ -30,11 +30,11 @@ async function runsOn(master: TestMaster, name: string): Promise<(RunEntry | nul
 }
 
 /** The one run of a lock, the same on at least so many masters: by default on all. */
-async function runOf(name: string, leastCount = 3): Promise<RunEntry | null> {
+async function runOf(name: string, minCount = 3): Promise<RunEntry | null> {
   const seen = () => Promise.all(masters.map((master) => runsOn(master, name)));
   // A run ends when a quorum has confirmed its release; the last line may still be under way.
   const countSeen = async () => (await seen()).flat().length;
-  await expect.poll(countSeen).toBeGreaterThanOrEqual(leastCount);
+  await expect.poll(countSeen).toBeGreaterThanOrEqual(minCount);
   const all = await seen();
   const [past = null, ...others] = all.flat();
   expect(Math.max(...all.map(({ length }) => length))).toBe(1);

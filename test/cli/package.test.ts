@@ -183,7 +183,7 @@ test('a run loads three bundles, and the next run compiles none of them', async 
   expect(kept().map(([name]) => name)).toContain(`redlockctl ${major}`);
 });
 
-test('brings nothing but its guard into the folder', () => {
+test('brings only its guard into the folder', () => {
   const present = readdirSync(join(prefix, 'node_modules'));
   expect(present.filter((name) => !name.startsWith('.'))).toEqual(['@redlock-run', 'redlock-run']);
 });

@@ -12,13 +12,13 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, onTestFinished } from 'vitest';
-import { MasterQuery, type QueryLimits, usualLimits } from '../../src/ctl/master-query.ts';
+import { defaultLimits, MasterQuery, type QueryLimits } from '../../src/ctl/master-query.ts';
 import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { answer } from '../../src/programs/redlockctl.ts';
 import { parseAddress } from '../../src/redis/address.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { Server } from '../../src/redis/server.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
@@ -56,13 +56,13 @@ export function queryOf(masters: readonly Place[], limits?: Partial<QueryLimits>
   const settings = {
     prefix: 'redlock:',
     restartGraceMs: 0,
-    historyBytes: usualHistoryBytes,
+    historyBytes: defaultHistoryBytes,
     protocol: 'redlock' as const,
   };
   const observers = masters.map(
     ({ url }) => new Server(parseAddress(url), settings, registry, clock, 'look'),
   );
-  return new MasterQuery(observers, clock, { ...usualLimits(generous(5_000)), ...limits });
+  return new MasterQuery(observers, clock, { ...defaultLimits(generous(5_000)), ...limits });
 }
 
 /** Starts redlockctl on these masters. */

@@ -6,7 +6,7 @@
 import { Redis } from 'ioredis';
 import { RedlockSemaphore } from 'redis-semaphore';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../src/lock/quorum.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
@@ -82,7 +82,7 @@ test('held slot by slot, they are held by two, and the checker is silent', async
     const redlock = new Redlock(
       handles,
       clock,
-      { masterTimeoutMs: 500, reserveMs: 1_000, driftFactor: usualDriftFactor },
+      { masterTimeoutMs: 500, reserveMs: 1_000, driftFactor: defaultDriftFactor },
       () => {},
     );
     let count = 0;

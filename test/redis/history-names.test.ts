@@ -3,7 +3,7 @@
 
 import { afterAll, expect, test } from 'vitest';
 import { parseAddress } from '../../src/redis/address.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { isFailed } from '../../src/redis/errors.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { Server } from '../../src/redis/server.ts';
@@ -23,7 +23,7 @@ async function started() {
   const settings = {
     prefix: '',
     restartGraceMs: 0,
-    historyBytes: usualHistoryBytes,
+    historyBytes: defaultHistoryBytes,
     protocol: 'redlock' as const,
   };
   const address = parseAddress(master.url);

@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseAddress } from '../../src/redis/address.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { Server } from '../../src/redis/server.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
@@ -205,7 +205,7 @@ describe('a master that writes each change to its disk, with an hour of restart 
     const registry = new ServerRegistry();
     const look = {
       prefix: '',
-      historyBytes: usualHistoryBytes,
+      historyBytes: defaultHistoryBytes,
       protocol: 'redlock' as const,
       ...settings,
     };

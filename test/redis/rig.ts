@@ -7,12 +7,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
 import type { Clock, LockEvent } from '../../src/lock/ports.ts';
-import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../src/lock/quorum.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/types.ts';
 import { parseValue } from '../../src/lock/value.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { ServerSettings } from '../../src/redis/connected-server.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { Server } from '../../src/redis/server.ts';
@@ -55,7 +55,7 @@ export function handleOn(
     {
       prefix,
       restartGraceMs,
-      historyBytes: usualHistoryBytes,
+      historyBytes: defaultHistoryBytes,
       protocol,
     },
     registry,
@@ -107,7 +107,7 @@ export function redlockOn(places: readonly Place[], options: RigOptions = {}): R
   const masters = places.map((place) => handleOn(place, { ...options, registry }));
   const events: LockEvent[] = [];
   const { masterTimeoutMs = 1_000 } = options;
-  const settings = { masterTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor };
+  const settings = { masterTimeoutMs, reserveMs: 0, driftFactor: defaultDriftFactor };
   return {
     redlock: new Redlock(masters, clock, settings, (event) => events.push(event)),
     masters,

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { historyKeysOf, markKeyOf, ownerKeyOf } from '../../src/redis/keys.ts';
 import { Server as RedisServer } from '../../src/redis/server.ts';
@@ -59,7 +59,7 @@ function serverBehind(
   const settings = {
     prefix,
     restartGraceMs: 0,
-    historyBytes: usualHistoryBytes,
+    historyBytes: defaultHistoryBytes,
     protocol,
   };
   /** What an observer of its own answers. */

@@ -3,7 +3,7 @@
 // the real one; the server, its scripts and ioredis are tested.
 
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ownerKeyOf } from '../../src/redis/keys.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { masterContract } from '../contract/master.ts';
@@ -41,7 +41,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
   const settings = {
     prefix,
     restartGraceMs: 0,
-    historyBytes: usualHistoryBytes,
+    historyBytes: defaultHistoryBytes,
     protocol,
   };
   const newProcess = () => {

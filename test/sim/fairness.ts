@@ -2,7 +2,7 @@
 // its profile. Delays, losses, partitions, restarts that forget nothing, and any number of dead
 // programs break no assumption.
 
-import { driftMsOf, usualDriftFactor } from '../../src/lock/quorum.ts';
+import { defaultDriftFactor, driftMsOf } from '../../src/lock/quorum.ts';
 import { guardSlackMsOf } from '../../src/lock/timings.ts';
 import type { Options } from './options.ts';
 
@@ -26,7 +26,7 @@ export function unfairnessOf(options: Options): string[] {
     options.suspendMs > marginMs - guardSlackMsOf(marginMs) - marginMs / 8;
   const breaches: [boolean, string][] = [
     [
-      rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs, usualDriftFactor)),
+      rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs, defaultDriftFactor)),
       'clocks run at rates further apart than the drift allows for',
     ],
     [options.masterStepEveryMs !== null, 'the clock of a master is set'],

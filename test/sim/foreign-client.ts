@@ -107,10 +107,10 @@ export class ForeignClient {
     const holding: ForeignHolding = { owner: process.name, resource, validUntil, isBelieved: true };
     witness.foreignHoldings.push(holding);
     witness.tell({ kind: 'foreign-acquired', holding });
-    const longestMs = Math.max(0, leftMs - options.foreignSlackMs);
+    const maxMs = Math.max(0, leftMs - options.foreignSlackMs);
     const workMs = this.#random.chance(0.3)
-      ? longestMs
-      : Math.min(longestMs, this.#random.around(options.workMs));
+      ? maxMs
+      : Math.min(maxMs, this.#random.around(options.workMs));
     if (this.#random.chance(deathChance)) {
       this.#world.after(this.#random.between(0, workMs), () => {
         if (!holding.isBelieved) return;

@@ -8,7 +8,7 @@ import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
 export interface NetworkOptions {
-  readonly leastMs: number;
+  readonly minMs: number;
   /** Added to the delay: exponential, this on average. */
   readonly jitterMs: number;
   readonly tailChance: number;
@@ -146,17 +146,17 @@ export class Network {
   }
 
   delayMs(): number {
-    const { leastMs, jitterMs, tailChance, tailMs } = this.#options;
+    const { minMs, jitterMs, tailChance, tailMs } = this.#options;
     const tail = this.random.chance(tailChance) ? this.random.around(tailMs) : 0;
-    return leastMs + this.random.around(jitterMs) + tail;
+    return minMs + this.random.around(jitterMs) + tail;
   }
 
   /** When the connection on which a script is sent breaks, in ms from now; null: not now. */
   breaksAfterMs(): number | null {
-    const { deadChance, leastMs, jitterMs } = this.#options;
+    const { deadChance, minMs, jitterMs } = this.#options;
     if (deadChance === 0 || !this.random.chance(deadChance)) return null;
     // From before the arrival of the script until long after the answer.
-    return this.random.between(0, this.random.pick([4, 40]) * (leastMs + jitterMs));
+    return this.random.between(0, this.random.pick([4, 40]) * (minMs + jitterMs));
   }
 
   heal(): void {

@@ -156,7 +156,7 @@ export function calmOptions(random: Random): Options {
   return {
     ...timings,
     ...stillness,
-    leastMs: random.between(0.05, 2),
+    minMs: random.between(0.05, 2),
     jitterMs: random.between(0.05, 2),
     tailChance: 0,
     tailMs: 0,

@@ -4,10 +4,10 @@
 
 import type { Listen } from '../../src/lock/holder-channel.ts';
 import type { Clock } from '../../src/lock/ports.ts';
-import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../src/lock/quorum.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
 import type { Claim, Lease, Sharing } from '../../src/lock/types.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { GuardListener } from '../../src/run/guard-client.ts';
 import type { HistoryLines } from '../../src/run/history-lines.ts';
 import {
@@ -150,7 +150,7 @@ export class Program {
     const noteJump = () => world.mark('jump of a clock noticed');
     const clock = system.createSystemClock(noteJump, machine, maxTimerMs.guarded);
     const registry = new system.ServerRegistry();
-    const historyBytes = usualHistoryBytes;
+    const historyBytes = defaultHistoryBytes;
     const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
     const masters = this.known.endpoints.map(
       ({ address }) => new system.Server(address, masterSettings, registry, clock, 'lock'),
@@ -166,7 +166,7 @@ export class Program {
       if (event.kind === 'extended') witness.tell({ kind: 'lists-compared', program: this.known });
     };
     const listen: Listen = (...asked) => new system.HolderChannel(masters, ...asked);
-    const driftFactor = usualDriftFactor;
+    const driftFactor = defaultDriftFactor;
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs, driftFactor };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const random = this.#random.next;

@@ -64,7 +64,7 @@ describe('an attempt', () => {
 
   it('4. six contenders on five masters: a winner within half a second (O10)', async () => {
     for (let seed = 1; seed <= 12; seed += 1) {
-      const stage = new Stage({ masterCount: 5, leastMs: 1, jitterMs: 6 }, seed);
+      const stage = new Stage({ masterCount: 5, minMs: 1, jitterMs: 6 }, seed);
       const acquisitions = [1, 2, 3, 4, 5, 6].map((number) =>
         stage.acquire(stage.actor(`a${number}`), 5_000),
       );

@@ -46,7 +46,7 @@ const prefix = 'lock:';
 /** How far apart the times of day of two clients may be. */
 const clientSpreadMs = 120_000;
 /** How much more seldom runs start when the trouble is over, and when at the latest. */
-const calmThink = { factor: 10, mostMs: 2_000 };
+const calmThink = { factor: 10, maxMs: 2_000 };
 /** How late something may still be under way when everything has ended. */
 const lateMs = 30_000;
 
@@ -142,7 +142,7 @@ export async function simulate(
     // After the storm it is to be seen that all get their turn; new runs show little more.
     thinkMs: (one: Random) => {
       const thinkMs = one.around(options.thinkMs);
-      return isStormy() ? thinkMs : Math.min(calmThink.factor * thinkMs, calmThink.mostMs);
+      return isStormy() ? thinkMs : Math.min(calmThink.factor * thinkMs, calmThink.maxMs);
     },
   };
   populate(crowd, machines, machineOf);

@@ -3,10 +3,10 @@
 // to be checked later, and not to be awaited.
 
 import type { Clock } from '../../src/lock/ports.ts';
-import { usualDriftFactor } from '../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../src/lock/quorum.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { Endpoint } from './endpoint.ts';
 import { hosts } from './hub.ts';
@@ -56,7 +56,7 @@ export class Stage {
     this.world = new World(`stage ${seed}`);
     const calm = calmOptions(new Random(seed));
     const quiet = {
-      leastMs: 1,
+      minMs: 1,
       jitterMs: 0,
       masterCount: 3,
       resourceCount: 1,
@@ -134,11 +134,11 @@ export class Stage {
       this.options;
     const masters = this.servers.map((server, index) => {
       const { address } = new Endpoint(this.network, process, server, index);
-      const historyBytes = usualHistoryBytes;
+      const historyBytes = defaultHistoryBytes;
       const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
       return new system.Server(address, masterSettings, registry, clock, 'lock');
     });
-    const driftFactor = usualDriftFactor;
+    const driftFactor = defaultDriftFactor;
     const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs, driftFactor };
     const redlock = observedRedlock(
       system,

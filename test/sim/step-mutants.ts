@@ -24,8 +24,8 @@ export const stepMutants: readonly Mutant[] = [
     'the rest of a lease is counted from when the replies have come',
     within(20, 'in-steps', 'toldHeld'),
     'ctl/steps/lock-handle.ts',
-    'validUntilOf(askedAt, remainingMs, usualDriftFactor)',
-    'validUntilOf(clock.now(), remainingMs, usualDriftFactor)',
+    'validUntilOf(askedAt, remainingMs, defaultDriftFactor)',
+    'validUntilOf(clock.now(), remainingMs, defaultDriftFactor)',
   ),
   inSource(
     'extension-not-looked-at',

@@ -5,7 +5,7 @@
 import type { LockRequest } from '../../src/lock/acquire.ts';
 import { heldTimings } from '../../src/lock/timings.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
-import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Server } from '../../src/redis/server.ts';
 import type { Signal } from '../../src/run/record.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
@@ -96,7 +96,7 @@ export class StepProgram {
     const settings = {
       prefix,
       restartGraceMs,
-      historyBytes: usualHistoryBytes,
+      historyBytes: defaultHistoryBytes,
       protocol,
     };
     const addresses = this.known.endpoints.map(({ address }) => address);
@@ -111,7 +111,7 @@ export class StepProgram {
     const seen = servers('look');
     return {
       clock,
-      query: new system.MasterQuery(seen, clock, system.usualLimits(masterTimeoutMs)),
+      query: new system.MasterQuery(seen, clock, system.defaultLimits(masterTimeoutMs)),
       redlock: redlockOn(seen),
       locking: () => {
         const masters = servers('lock');

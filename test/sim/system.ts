@@ -104,7 +104,7 @@ export function systemOf(modules: Modules) {
     MastersWatch: modules['redis/masters-watch'].MastersWatch,
     Server: modules['redis/server'].Server,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
-    usualLimits: modules['ctl/master-query'].usualLimits,
+    defaultLimits: modules['ctl/master-query'].defaultLimits,
     hold: modules['ctl/steps/holder-daemon'].hold,
     freezeLock: modules['ctl/people/acts'].freezeLock,
     thawLock: modules['ctl/people/acts'].thawLock,

@@ -47,8 +47,8 @@ async function torture(wanted: Wanted): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   const lane = async () => {
     while (now() < endAt && next < seed + cells) {
-      const longestMs = longestCellMs[broken === undefined ? 'usual' : 'broken'];
-      const lastsMs = Math.min(longestMs, (endAt - now()) * 1000);
+      const maxMs = longestCellMs[broken === undefined ? 'usual' : 'broken'];
+      const lastsMs = Math.min(maxMs, (endAt - now()) * 1000);
       const wish = { seed: next, lastsMs, means, product, break: broken, scene, keep };
       next += 1;
       const result = await playCell(wish);

@@ -12,7 +12,7 @@ import { type ServerVersion, serverVersionOf } from './server-version.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
 /** Assumed when no master tells its version. */
-const usualServer: ServerVersion = { name: 'Redis', version: '7.0' };
+const defaultServer: ServerVersion = { name: 'Redis', version: '7.0' };
 
 export async function acl({ args, settings, clock, print, tell }: Call): Promise<number> {
   if (/\s/.test(settings.prefix))
@@ -25,7 +25,7 @@ export async function acl({ args, settings, clock, print, tell }: Call): Promise
       : { server: serverVersionOf(await connection.facts('server')) };
   });
   const known = answers.flatMap((answer) => (isFailed(answer) ? [] : (answer.server ?? [])));
-  const [{ name, version } = usualServer] = known.sort((a, b) => byVersion(a.version, b.version));
+  const [{ name, version } = defaultServer] = known.sort((a, b) => byVersion(a.version, b.version));
   const hasConfig = args.has('--config-get');
   const users = programs.map((program) => ({
     user: program,

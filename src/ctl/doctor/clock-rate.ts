@@ -2,7 +2,7 @@
 // its clock at some moment of the round trip, so the reading with the shortest round trip counts,
 // and half of that trip is its uncertainty.
 
-import { usualDriftFactor } from '../../lock/quorum.ts';
+import { defaultDriftFactor } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { as, decimal, readReply, tuple } from '../../redis/replies.ts';
@@ -69,7 +69,7 @@ export interface ClockRate {
 }
 
 /** A rate below this is harmless: half of the drift allowance. */
-export const tolerableRate = usualDriftFactor / 2;
+export const tolerableRate = defaultDriftFactor / 2;
 
 /**
  * From readings in their order. null: the clock was set in between. A clock that was set shows

@@ -4,7 +4,7 @@
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
-import { mostBytes } from '../../redis/connection/client.ts';
+import { maxReplyBytes } from '../../redis/connection/client.ts';
 import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
 import type { ServerIdentity, UsedSet } from '../../redis/identity.ts';
@@ -165,7 +165,7 @@ async function setting(connection: Connection, name: string): Promise<string | n
 
 async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {
   const { username, password, passwordSource, ...stranger } = address;
-  const connection = await Connection.dial(stranger, clock, mostBytes.brief, null);
+  const connection = await Connection.dial(stranger, clock, maxReplyBytes.brief, null);
   if (isFailed(connection)) return null;
   const reply = await connection.call('PING');
   connection.close();

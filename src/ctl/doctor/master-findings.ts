@@ -5,7 +5,7 @@
 // clock that runs at another rate endangers locks. What a restart
 // forgets is in restart-findings.ts.
 
-import { usualDriftFactor } from '../../lock/quorum.ts';
+import { defaultDriftFactor } from '../../lock/quorum.ts';
 import { roughly } from '../../text/lines.ts';
 import { plural } from '../../text/plural.ts';
 import { rateOf, tolerableRate } from './clock-rate.ts';
@@ -58,10 +58,10 @@ export const clockRate: Check = ({ clockReadings }) => {
   if (measured === null)
     return ['unknown', 'its clock was set while it was watched', 'keys expire by it', 'try again'];
   if (Math.abs(least) < tolerableRate) return ['ok', 'its clock runs as fast as ours'];
-  const allowance = `the drift allowance is ${usualDriftFactor * 100}%`;
+  const allowance = `the drift allowance is ${defaultDriftFactor * 100}%`;
   const why = `${allowance}: beyond it a lock may expire before its holder stops`;
   return [
-    Math.abs(least) < usualDriftFactor ? 'warning' : 'error',
+    Math.abs(least) < defaultDriftFactor ? 'warning' : 'error',
     message,
     why,
     'check its clock source; virtual machines need a paravirtual clock',

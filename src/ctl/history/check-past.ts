@@ -34,7 +34,7 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
     return text === null ? null : readOption(option, text, read);
   };
   const withinMs = given('--succeeded-within', kinds.span.parse);
-  const mostSkips = given('--max-skips', kinds.count.parse);
+  const maxSkips = given('--max-skips', kinds.count.parse);
   const query = await MasterQuery.of(settings, clock);
   const [histories = []] = await query.histories([name], allLines);
   const failures = query.failures();
@@ -67,7 +67,7 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
     const why = succeededAgoMs === null ? last : `last success ${last}`;
     return finish('overdue', `overdue: ${which}: ${why} ${look}`, exitCode.warnings);
   }
-  if (mostSkips !== null && skipCount > mostSkips) {
+  if (maxSkips !== null && skipCount > maxSkips) {
     const why = `${skipCount} runs were skipped since the last success`;
     return finish('skipped', `skipped: ${which}: ${why} ${look}`, exitCode.warnings);
   }

@@ -108,10 +108,10 @@ async function writtenNames(
 export async function pastOf(
   query: MasterQuery,
   { written, present }: { readonly written: string[]; readonly present: string[] },
-  mostLines: number,
+  maxLines: number,
   nowMs: number,
 ): Promise<Past> {
-  const read = await query.histories(written, mostLines);
+  const read = await query.histories(written, maxLines);
   const histories = new Map(written.map((each, index) => [each, read[index] ?? []]));
   const past = new Map([...histories].map(([each, ofEach]) => [each, pastRunsOf(each, ofEach)]));
   const acts = [...histories].flatMap(([each, ofEach]) => pastActsOf(each, ofEach));

@@ -41,14 +41,14 @@ td.span::before{content:attr(data-head) " ";opacity:.7}
 const heads = ['Began', 'Lock', 'Who', 'Waited', 'Held', 'What became of it'];
 
 /** On a narrow screen, more would be a smear. */
-const mostNarrow = 100;
+const maxNarrow = 100;
 
 /** `summary`: one sentence about what is shown. */
 export function renderHtmlPage(shown: Shown, summary: string): string {
   const { runs, acts, name } = shown;
   const title = name === null ? 'History of all locks' : `History of ${name}`;
-  const last = runs.slice(-mostNarrow);
-  const since = last[0] && runs.length > mostNarrow ? startOf(last[0]) : 0;
+  const last = runs.slice(-maxNarrow);
+  const since = last[0] && runs.length > maxNarrow ? startOf(last[0]) : 0;
   const lastActs = acts.filter(({ at }) => Date.parse(at) >= since);
   const rows = historyRows(runs, acts).reverse();
   return `<!doctype html>

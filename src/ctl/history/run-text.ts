@@ -190,7 +190,7 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
 const indent = '    ';
 /** The width of the column of runners, in characters. */
 const longestRunner = 60;
-const leastLabel = 30;
+const minLabel = 30;
 
 /**
  * Runs and what operators did, by time. `columns`: the width of the terminal; null: there is none,
@@ -242,7 +242,7 @@ export function waitedText({ waitMs }: PastRun): string {
 function runnerOf({ user, host, pid, label }: Row): string {
   const runner = `${user}@${host}`;
   const roomForLabel = longestRunner - runner.length - ` ${pid} `.length;
-  const what = ` ${pid} ${printable(label, Math.max(leastLabel, roomForLabel))}`;
+  const what = ` ${pid} ${printable(label, Math.max(minLabel, roomForLabel))}`;
   return printable(runner, Math.max(0, longestRunner - what.length)) + what;
 }
 

@@ -13,14 +13,14 @@ export interface Frame {
   /** Where the bars are. */
   readonly left: number;
   readonly right: number;
-  readonly mostTicks: number;
+  readonly maxTicks: number;
   /** The title, and the name of a host, are above what they name, and not beside it. */
   readonly isNarrow: boolean;
 }
 
 export const frames = {
-  wide: { width: 1_200, left: 170, right: 1_180, mostTicks: 12, isNarrow: false },
-  narrow: { width: 368, left: 14, right: 354, mostTicks: 4, isNarrow: true },
+  wide: { width: 1_200, left: 170, right: 1_180, maxTicks: 12, isNarrow: false },
+  narrow: { width: 368, left: 14, right: 354, maxTicks: 4, isNarrow: true },
 } as const satisfies Readonly<Record<string, Frame>>;
 
 export interface Tick {
@@ -48,18 +48,18 @@ const steps = [
 export function scaleOf(
   firstMs: number,
   lastMs: number,
-  { left, right, mostTicks }: Pick<Frame, 'left' | 'right' | 'mostTicks'>,
+  { left, right, maxTicks }: Pick<Frame, 'left' | 'right' | 'maxTicks'>,
 ): Scale {
   const spanMs = Math.max(lastMs - firstMs, 10 * second);
   const [fromMs, toMs] = [firstMs - spanMs * 0.02, firstMs + spanMs * 1.02];
   const x = (ms: number) => left + ((ms - fromMs) / (toMs - fromMs)) * (right - left);
-  return { fromMs, toMs, x, ticks: ticksIn(fromMs, toMs, mostTicks) };
+  return { fromMs, toMs, x, ticks: ticksIn(fromMs, toMs, maxTicks) };
 }
 
-function ticksIn(fromMs: number, toMs: number, mostTicks: number): Tick[] {
-  // Months; for longer spans several months, so that there are at most `mostTicks`.
-  const longStepMs = 30 * day * Math.ceil((toMs - fromMs) / mostTicks / (30 * day));
-  const stepMs = steps.find((step) => (toMs - fromMs) / step <= mostTicks) ?? longStepMs;
+function ticksIn(fromMs: number, toMs: number, maxTicks: number): Tick[] {
+  // Months; for longer spans several months, so that there are at most `maxTicks`.
+  const longStepMs = 30 * day * Math.ceil((toMs - fromMs) / maxTicks / (30 * day));
+  const stepMs = steps.find((step) => (toMs - fromMs) / step <= maxTicks) ?? longStepMs;
   const start = midnightBefore(fromMs);
   const ticks: Tick[] = [];
   let lastDay = '';
@@ -105,11 +105,11 @@ export interface HostRows {
   readonly bars: readonly Bar[];
 }
 
-const leastBarPx = 4;
+const minBarPx = 4;
 const markPx = 9;
 const gapPx = 6;
 const charPx = 7.6;
-const fewestChars = 8;
+const minChars = 8;
 
 /** One lane for each host, sorted by name. `nowMs`: where a run that has not ended is cut. */
 export function hostRowsOf(
@@ -149,7 +149,7 @@ export function marksOf(
       // The end of a freeze that has run out by itself is in no history.
       const endMs = thawedAt.get(act.token) ?? (standing.has(act.token) ? nowMs : null);
       const isSpan = act.act === 'freeze' && endMs !== null;
-      const endX = isSpan ? Math.max(scale.x(endMs), atX + leastBarPx) : null;
+      const endX = isSpan ? Math.max(scale.x(endMs), atX + minBarPx) : null;
       const what = withNames ? `${printable(act.name, 40)}: ` : '';
       const whole = `${what}${actTextOf(act)}`;
       const side =
@@ -181,7 +181,7 @@ function placed(run: PastRun, scale: Scale, nowMs: number, withNames: boolean) {
   const acquiredX = scale.x(startOf(run) + (run.waitMs ?? 0));
   const endX = Math.max(
     scale.x(Math.min(endOf(run), nowMs)),
-    acquiredX + (kind === 'missed' ? 0 : leastBarPx),
+    acquiredX + (kind === 'missed' ? 0 : minBarPx),
   );
   const what = printable(withNames ? run.name : run.label, 40);
   const isInside = kind === 'done' && what.length * charPx + 8 <= endX - acquiredX;
@@ -213,9 +213,9 @@ function roomBeside(start: number, edge: number, scale: Scale) {
 
 /** Nothing where there is room for a few letters only. */
 function cutTo(whole: string, roomPx: number): string {
-  const mostChars = Math.floor(roomPx / charPx);
-  if (whole.length <= mostChars) return whole;
-  return mostChars < fewestChars ? '' : printable(whole, mostChars - 3);
+  const maxChars = Math.floor(roomPx / charPx);
+  if (whole.length <= maxChars) return whole;
+  return maxChars < minChars ? '' : printable(whole, maxChars - 3);
 }
 
 /** The text on that side of a shape that has room for it, and what both take. */

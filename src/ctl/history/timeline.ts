@@ -224,8 +224,8 @@ interface Lane extends HostRows {
 function laneOf({ host, bars, marks }: Lane, top: number, frame: Frame): string[] {
   const below = top + lanePadding / 2 + (frame.isNarrow ? hostHeight : 0);
   const y = frame.isNarrow ? top + hostHeight : below + rowHeight / 2 + 4;
-  const mostChars = frame.isNarrow ? 40 : 20;
-  const shown = host.length > mostChars ? `${host.slice(0, mostChars - 1)}…` : host;
+  const maxChars = frame.isNarrow ? 40 : 20;
+  const shown = host.length > maxChars ? `${host.slice(0, maxChars - 1)}…` : host;
   const name = `${escaped(shown)}<title>${escaped(host)}</title>`;
   return [
     `<line x1="${margin}" y1="${top}" x2="${frame.right}" y2="${top}" class="line"/>`,

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { readOption } from '../../config/values.ts';
 import { parseFreeze, renderFreeze } from '../../lock/freeze.ts';
 import { parseValue } from '../../lock/value.ts';
-import { mostToldBytes } from '../../redis/replies.ts';
+import { maxToldBytes } from '../../redis/replies.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { frozenLine, holderText } from '../../text/lines.ts';
@@ -21,7 +21,7 @@ import { asArgument } from '../names.ts';
 import { freezeLock, thawLock } from './acts.ts';
 import { actLine, addToHistory, personOf } from './person.ts';
 
-const longestMs = 10 * 365 * 24 * 60 * 60 * 1000;
+const maxMs = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /**
  * In ms from `now`; null: until it is thawed.
@@ -39,7 +39,7 @@ export function freezeMsOf({ textOf }: Pick<VerbArguments, 'textOf'>, now: Date)
 function bounded(option: string, text: string, ms: number): number {
   if (ms <= 0)
     throw new UsageError(`freeze: ${option}: ${quoted(text)}: over already (give a later one)`);
-  if (ms > longestMs)
+  if (ms > maxMs)
     throw new UsageError(`freeze: ${option}: ${quoted(text)}: more than ten years (leave it out)`);
   return ms;
 }
@@ -90,7 +90,7 @@ export async function freeze(call: Call): Promise<number> {
   const forMs = freezeMsOf(args, new Date());
   const token = randomBytes(20).toString('base64url');
   const value = renderFreeze({ token, ...holderRecord(), note: by.note });
-  if (Buffer.byteLength(value) > mostToldBytes)
+  if (Buffer.byteLength(value) > maxToldBytes)
     throw new UsageError('freeze: --note: too long in bytes (say it shorter)');
   const query = await MasterQuery.of(settings, clock);
   const { kind } = await freezeLock(query, name, value, forMs ?? 0);

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ActKind, renderAct } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
-import { mostReasonChars } from '../../lock/value.ts';
+import { maxReasonChars } from '../../lock/value.ts';
 import { UsageError } from '../../text/errors.ts';
 import { withoutPasswords } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
@@ -39,9 +39,9 @@ function reasonIn(args: Call['args']): string | null {
   if (given === null) return null;
   const verb = args.row.verb;
   if (given.trim() === '') throw new UsageError(`${verb}: --note: "": empty (say why)`);
-  if (given.length > mostReasonChars.note) {
+  if (given.length > maxReasonChars.note) {
     throw new UsageError(
-      `${verb}: --note: ${given.length} characters long (at most ${mostReasonChars.note})`,
+      `${verb}: --note: ${given.length} characters long (at most ${maxReasonChars.note})`,
     );
   }
   return withoutPasswords(given);

@@ -24,7 +24,7 @@ interface Stopped {
   readonly code: number;
 }
 
-const usualWaitMs = 60_000;
+const defaultWaitMs = 60_000;
 
 const failingWords: Readonly<Record<StopOutcome, string>> = {
   free: 'free',
@@ -47,7 +47,7 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
   const { args, settings, clock, tell } = call;
   const by = personOf(call);
   const wait = args.textOf('--wait');
-  const waitMs = wait === null ? usualWaitMs : readOption('--wait', wait, kinds.wait.parse);
+  const waitMs = wait === null ? defaultWaitMs : readOption('--wait', wait, kinds.wait.parse);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const lock = lockStateOf(name, reports);

@@ -2,7 +2,7 @@
 // All of it reaches the masters through its parameters, so the simulator runs it as it is. Each
 // step reads the lock, because masters compare the whole value, of which the token is only a part.
 
-import { quorumOf, usualDriftFactor, validUntilOf } from '../../lock/quorum.ts';
+import { defaultDriftFactor, quorumOf, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import { alone, type Sharing } from '../../lock/types.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
@@ -86,7 +86,7 @@ export async function look(handle: LockHandle, query: MasterQuery): Promise<Answ
     if (ownership.remainingMs === Number.POSITIVE_INFINITY)
       return { kind: 'held', validMs: ownership.remainingMs };
     const { remainingMs } = ownership;
-    const validMs = validUntilOf(askedAt, remainingMs, usualDriftFactor) - clock.now();
+    const validMs = validUntilOf(askedAt, remainingMs, defaultDriftFactor) - clock.now();
     if (validMs > 0) return { kind: 'held', validMs };
     // It may have expired while the masters were answering.
     if (tryCount === lookCount) return { kind: 'unknown' };

@@ -39,7 +39,7 @@ function callOf(script: Script, keys: readonly string[], given: Args): ScriptCal
 const counterKeptMs = 24 * 60 * 60 * 1000;
 
 /** What all histories of a prefix take on one master at most where nothing else is configured. */
-export const usualHistoryBytes = 64 * 1024 * 1024;
+export const defaultHistoryBytes = 64 * 1024 * 1024;
 
 /** A release or a rollback. */
 export interface Removal {

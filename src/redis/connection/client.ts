@@ -57,7 +57,7 @@ export interface OpenedClient {
 }
 
 /** The most bytes of one reply, by what is asked on a connection. */
-export const mostBytes = {
+export const maxReplyBytes = {
   /** The scripts of a lock answer with a few kilobytes. */
   lock: 1024 * 1024,
   /** A page of a thousand histories is smaller. */
@@ -66,7 +66,7 @@ export const mostBytes = {
   brief: 64 * 1024,
 } as const;
 /** The replies to AUTH, SELECT, READONLY and other commands that a client sends by itself. */
-const mostLoginReplies = 10;
+const maxLoginReplies = 10;
 
 const safe = {
   lazyConnect: true,
@@ -101,7 +101,7 @@ const plain = {
 
 export interface OpenOptions {
   /** The most that one reply may have. */
-  readonly mostBytes: number;
+  readonly maxReplyBytes: number;
   /** Whether it logs in anew when a password ends; not on a connection that only subscribes. */
   readonly isRenewing: boolean;
   readonly clock: Clock;
@@ -113,7 +113,7 @@ const noSecret: Pick<MasterAddress, 'passwordSource' | 'password'> = {};
 /** Connects and logs in. Never rejects. */
 export async function openClient(
   origin: Origin,
-  { mostBytes, isRenewing, clock }: OpenOptions,
+  { maxReplyBytes, isRenewing, clock }: OpenOptions,
 ): Promise<OpenedClient | Failed> {
   const isDuplicate = 'duplicate' in origin;
   const { passwordSource: source, password } = isDuplicate ? noSecret : origin;
@@ -126,7 +126,7 @@ export async function openClient(
   client.on('error', (error) => {
     seen.cause ??= error;
   });
-  const guard = new ReplyGuard(client, mostBytes, isDuplicate ? mostLoginReplies : 0);
+  const guard = new ReplyGuard(client, maxReplyBytes, isDuplicate ? maxLoginReplies : 0);
   const ask = <Reply>(send: () => Promise<Reply>) => {
     // A command that ioredis refuses to write gets no reply, and one to it would be no one's.
     if (client.status === 'ready' && client.stream.writable) guard.asked();

@@ -22,7 +22,7 @@ import { openMaster } from './sentinels.ts';
 const loginMissing = /^NOAUTH\b|unauthenticated/;
 
 /** The first step in which the silence of a server is measured. */
-const leastSilenceMs = 1_000;
+const minSilenceMs = 1_000;
 
 /** How long the last answers are waited for. */
 const lastAnswersMs = 250;
@@ -70,16 +70,16 @@ export class Connection {
 
   /**
    * Connects, logs in, and sends INFO server, ROLE and the question for the mark (null: none)
-   * without waiting for their answers. A server whose reply has more than `mostBytes` loses the
+   * without waiting for their answers. A server whose reply has more than `maxReplyBytes` loses the
    * connection.
    */
   static async dial(
     origin: Origin,
     clock: Clock,
-    mostBytes: number,
+    maxReplyBytes: number,
     question: MarkQuestion | null,
   ): Promise<Connection | Failed> {
-    const opened = await openMaster(origin, { mostBytes, isRenewing: true, clock });
+    const opened = await openMaster(origin, { maxReplyBytes, isRenewing: true, clock });
     return isFailed(opened) ? opened : new Connection(opened, clock, question);
   }
 
@@ -265,7 +265,7 @@ export class Connection {
     const silence = new AbortController();
     this.#silence = silence;
     for (;;) {
-      const ms = Math.max(leastSilenceMs, this.#silentMs);
+      const ms = Math.max(minSilenceMs, this.#silentMs);
       await sleepAwake(this.#clock, ms, silence.signal);
       if (silence.signal.aborted) return;
       this.#silentMs += ms;

@@ -17,7 +17,7 @@ const deepest = 16;
  */
 const bytesPerItem = 32;
 /** The most items of a reply of any length. */
-const mostItems = 1_000_000;
+const maxItems = 1_000_000;
 /** Of the line of a number or a length. */
 const longestNumber = 24;
 const carriageReturn = 0x0d;
@@ -32,7 +32,7 @@ const noMaster = 'look at what answers there: it is no master';
 const tooLong = (what: string): Failed =>
   failed('connection', `a reply of more than ${what}`, noMaster);
 /** The most that is kept of an error that came without a request. */
-const mostErrorBytes = 300;
+const maxErrorBytes = 300;
 
 /**
  * Replaces whatever reads the stream: `read` gets one chunk in each turn of the event loop, 64 KiB
@@ -49,8 +49,8 @@ export function readInTurns(stream: Socket, read: (chunk: Buffer) => void): void
 }
 
 export class ReplyGuard {
-  readonly #mostBytes: number;
-  readonly #mostItems: number;
+  readonly #maxReplyBytes: number;
+  readonly #maxItems: number;
   /** Of the reply that is being read. */
   #byteCount = 0;
   /** The items that all lists of this reply have announced. */
@@ -72,9 +72,9 @@ export class ReplyGuard {
   #problem: Failed | null = null;
 
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
-  constructor(client: Redis, mostBytes: number, loginReplies: number) {
-    this.#mostBytes = mostBytes;
-    this.#mostItems = Math.min(mostItems, Math.floor(mostBytes / bytesPerItem));
+  constructor(client: Redis, maxReplyBytes: number, loginReplies: number) {
+    this.#maxReplyBytes = maxReplyBytes;
+    this.#maxItems = Math.min(maxItems, Math.floor(maxReplyBytes / bytesPerItem));
     this.#loginRepliesLeft = loginReplies;
     client.on('connect', () => this.#guard(client));
   }
@@ -120,8 +120,8 @@ export class ReplyGuard {
     while (at < chunk.length) {
       const end = this.#due.length > 0 ? this.#readDue(chunk, at) : this.#readLine(chunk, at);
       this.#byteCount += end - at;
-      if (this.#byteCount > this.#mostBytes) {
-        this.#problem ??= tooLong(`${this.#mostBytes} bytes`);
+      if (this.#byteCount > this.#maxReplyBytes) {
+        this.#problem ??= tooLong(`${this.#maxReplyBytes} bytes`);
       }
       if (this.#problem || end === at) return at;
       at = end;
@@ -167,7 +167,7 @@ export class ReplyGuard {
   #readText(chunk: Buffer, at: number): number {
     const found = chunk.indexOf(carriageReturn, at);
     const end = found < 0 ? chunk.length : found;
-    const room = mostErrorBytes - this.#text.length;
+    const room = maxErrorBytes - this.#text.length;
     this.#text += chunk.toString('latin1', at, Math.min(end, at + room));
     if (found < 0) return end;
     this.#due = ['\n'];
@@ -207,7 +207,7 @@ export class ReplyGuard {
   #open(length: number): void {
     this.#itemsLeft.push(length);
     this.#itemCount += length;
-    if (this.#itemCount > this.#mostItems) this.#problem = tooLong(`${this.#mostItems} items`);
+    if (this.#itemCount > this.#maxItems) this.#problem = tooLong(`${this.#maxItems} items`);
     if (this.#itemsLeft.length > deepest) this.#problem ??= foreignProtocol;
   }
 

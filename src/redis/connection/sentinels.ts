@@ -13,7 +13,7 @@ import type { MasterAddress, SentinelHost } from '../address.ts';
 import { failed, isFailed } from '../errors.ts';
 import {
   inTime,
-  mostBytes,
+  maxReplyBytes,
   type OpenedClient,
   type OpenOptions,
   type Origin,
@@ -126,7 +126,7 @@ async function ask(
   primary: string,
   clock: Clock,
 ): Promise<SentinelHost | Failed> {
-  const options = { mostBytes: mostBytes.brief, isRenewing: false, clock };
+  const options = { maxReplyBytes: maxReplyBytes.brief, isRenewing: false, clock };
   const opened = await openClient(sentinel, options);
   if (isFailed(opened)) return opened;
   const { client } = opened;

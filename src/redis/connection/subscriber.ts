@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import type { Clock, Subscription } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { failed, failedBy, isFailed, replyError } from '../errors.ts';
-import { inTime, mostBytes, type OpenedClient, type Origin } from './client.ts';
+import { inTime, maxReplyBytes, type OpenedClient, type Origin } from './client.ts';
 import { readInTurns } from './reply-guard.ts';
 import { openMaster } from './sentinels.ts';
 
@@ -76,7 +76,7 @@ export class Subscriber {
 }
 
 /** The most bytes of an incomplete message: a channel has some kilobytes at most. */
-const mostUnread = 65_536;
+const maxUnread = 65_536;
 
 /**
  * How much a server may send, in bytes; a message counts as `perMessage` more than it has. A holder
@@ -122,7 +122,7 @@ class SubscriberConnection {
     listenerOf: (channel: string) => Listener | undefined,
     onEnd: () => void,
   ): Promise<SubscriberConnection | Failed> {
-    const options = { mostBytes: mostBytes.brief, isRenewing: false, clock };
+    const options = { maxReplyBytes: maxReplyBytes.brief, isRenewing: false, clock };
     const opened = await openMaster(origin, options);
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
@@ -186,7 +186,7 @@ class SubscriberConnection {
     this.#unread += chunk.toString('latin1');
     for (;;) {
       const message = messageIn(this.#unread);
-      if (message === null && this.#unread.length <= mostUnread) return;
+      if (message === null && this.#unread.length <= maxUnread) return;
       if (message === null || isFailed(message)) return this.#cutOff(message ?? unexpected);
       if (!this.#isAllowed(message.length)) return this.#cutOff(tooMuch);
       this.#unread = this.#unread.slice(message.length);

@@ -242,7 +242,7 @@ end
 -- `arrival`: ours, where a newer waiter may replace us, 0 where we never waited ('': none may).
 -- Returns {1, 'masterTimeUs', time, and 'replacedBy', the id of the waiter that is to replace us}
 -- extended; {0} another holder; {-1} missing. In both of the latter no holder changes. Where a
--- counter is corrupt, the keys are extended all the same, so that they go on to keep others out.
+-- counter is corrupt, the keys are still extended, so that they keep others out.
 -- Atomic: a key could expire and be taken between the comparison and the PEXPIRE.
 --
 -- PEXPIRE and not SET: it works on a master that is out of memory. Where all slots are taken, only
@@ -314,7 +314,7 @@ end
 --   - the lock is free now, or free earlier than it was told, or
 --   - it has become the first because we left,
 -- but never the caller itself. The release of one that shares is no news to others that do, unless
--- the key ends sooner without it: it may have been the only one that would have told of its end.
+-- the key ends sooner without it: it may have been the only one to publish its end.
 function release(value, keepMs, id, arrival, mode, slot, count, index, maxBytes, line, isSuccess,
     undone)
   count, keepMs = tonumber(count), tonumber(keepMs)

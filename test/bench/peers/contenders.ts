@@ -8,12 +8,12 @@ import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
 import { RedlockMutex } from 'redis-semaphore';
 import PeerRedlock from 'redlock';
-import { usualDriftFactor } from '../../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../../src/lock/quorum.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { waitForLock } from '../../../src/lock/wait.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
-import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { Server } from '../../../src/redis/server.ts';
 import { createPlainClock } from '../../../src/system/clock.ts';
@@ -47,14 +47,14 @@ export const ours: Peer = {
     const settings = {
       prefix: '',
       restartGraceMs: 0,
-      historyBytes: usualHistoryBytes,
+      historyBytes: defaultHistoryBytes,
       protocol: 'redlock' as const,
     };
     const masters = urls.map(
       (url) => new Server(parseAddress(url), settings, registry, clock, 'lock'),
     );
     await Promise.all(masters.map((master) => master.identify()));
-    const timings = { masterTimeoutMs: 1_500, reserveMs: 0, driftFactor: usualDriftFactor };
+    const timings = { masterTimeoutMs: 1_500, reserveMs: 0, driftFactor: defaultDriftFactor };
     const redlock = new Redlock(masters, clock, timings, () => {});
     const newValue = () => randomBytes(20).toString('base64url');
     const newClaim = () => ({

@@ -3,11 +3,11 @@
 // waits for it once.
 
 import { randomUUID } from 'node:crypto';
-import { usualDriftFactor } from '../../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../../src/lock/quorum.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
-import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { Server } from '../../../src/redis/server.ts';
 import { createPlainClock } from '../../../src/system/clock.ts';
@@ -19,7 +19,7 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const settings = {
     prefix: '',
     restartGraceMs: 0,
-    historyBytes: usualHistoryBytes,
+    historyBytes: defaultHistoryBytes,
     protocol: 'redlock' as const,
   };
   const masters = urls.map(
@@ -28,7 +28,7 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const redlock = new Redlock(
     masters,
     clock,
-    { masterTimeoutMs: callTimeoutMs, reserveMs: 0, driftFactor: usualDriftFactor },
+    { masterTimeoutMs: callTimeoutMs, reserveMs: 0, driftFactor: defaultDriftFactor },
     () => {},
   );
   const resources = [isFenced ? 'fenced' : 'unfenced'];

@@ -2,10 +2,10 @@
 // begins and when is a step of the explorer; all that follows is the code of src/.
 
 import type { Clock } from '../../../src/lock/ports.ts';
-import { usualDriftFactor } from '../../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../../src/lock/quorum.ts';
 import type { Redlock } from '../../../src/lock/redlock.ts';
 import { type Attempt, alone, type Claim, type Lease } from '../../../src/lock/types.ts';
-import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import type { ScriptName } from '../../../src/redis/calls/scripts.ts';
 import type { Server } from '../../../src/redis/server.ts';
 import { epochMs } from '../machine.ts';
@@ -77,7 +77,7 @@ export class SmallClient {
     const clock: Clock = { now, sleep };
     const registry = new system.ServerRegistry();
     const wallMs = () => epochMs + now();
-    const historyBytes = usualHistoryBytes;
+    const historyBytes = defaultHistoryBytes;
     const settings = {
       prefix,
       restartGraceMs,
@@ -265,7 +265,7 @@ export class SmallClient {
         return attempt;
       }
     }
-    const settings = { masterTimeoutMs, reserveMs, driftFactor: usualDriftFactor };
+    const settings = { masterTimeoutMs, reserveMs, driftFactor: defaultDriftFactor };
     return new Observed(masters, clock, settings, () => {});
   }
 

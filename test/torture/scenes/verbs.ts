@@ -13,7 +13,7 @@ import { now } from '../witness.ts';
 
 /** For a lock that a person holds; nothing extends it unless asked. */
 const personTtlMs = 8_000;
-const longestMs = 60_000;
+const maxMs = 60_000;
 /** Each master answers again by then. */
 const thawWithinMs = 30_000;
 
@@ -126,7 +126,7 @@ function runCtl({ ctl, environment }: Stage, words: readonly Word[]): Promise<En
   const [file = '', ...first] = ctl;
   const args = words.filter((word) => typeof word === 'string');
   const { endAfterMs } = words.find((word) => typeof word === 'object') ?? {};
-  const options = { env: environment, timeout: longestMs, killSignal: 'SIGKILL' as const };
+  const options = { env: environment, timeout: maxMs, killSignal: 'SIGKILL' as const };
   return new Promise((resolve) => {
     const child = execFile(file, [...first, ...args], options, (error, stdout) => {
       const status = error === null ? 0 : Number(error.code ?? -1);

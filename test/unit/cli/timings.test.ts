@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { usualDriftFactor } from '../../../src/lock/quorum.ts';
+import { defaultDriftFactor } from '../../../src/lock/quorum.ts';
 import { dangerOf, runTimings, stopAtMsOf } from '../../../src/lock/timings.ts';
 import { failure, type Scene } from '../config/scratch.ts';
 
@@ -27,7 +27,7 @@ describe('timings', () => {
       extendEveryMs,
       graceMs,
       marginMs,
-      driftFactor: usualDriftFactor,
+      driftFactor: defaultDriftFactor,
     });
     expect(dangerOf(timings, true)).toBeNull();
   });

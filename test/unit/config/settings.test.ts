@@ -12,7 +12,7 @@ import {
 import type { Settings } from '../../../src/config/settings.ts';
 import { usual } from '../../../src/library/options.ts';
 import { claimFor } from '../../../src/programs/job-parts.ts';
-import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
+import { defaultHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const local = ['--local'];
@@ -84,7 +84,7 @@ describe('defaults', () => {
   it('are those of the library', async () => {
     const { retries, ...settings } = await settle({ flags: [...local, '--retry-count', '1'] });
     const { delayMs, jitterMs } = retries ?? {};
-    expect(settings).toMatchObject({ historyBytes: usualHistoryBytes });
+    expect(settings).toMatchObject({ historyBytes: defaultHistoryBytes });
     const ours = { ...settings, retryDelayMs: delayMs, retryJitterMs: jitterMs };
     expect(ours).toMatchObject(usual);
   });

@@ -142,7 +142,7 @@ it.each(Object.keys(outcomeTable).filter((word) => word !== 'busy'))(
   },
 );
 
-const hundreds = { left: 100, right: 1_100, mostTicks: 12 };
+const hundreds = { left: 100, right: 1_100, maxTicks: 12 };
 
 describe('ticks', () => {
   it.each([

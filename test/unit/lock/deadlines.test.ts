@@ -3,7 +3,7 @@
 // without chance, so that a breach is told with its numbers.
 
 import { expect, it } from 'vitest';
-import { driftMsOf, usualDriftFactor, validUntilOf } from '../../../src/lock/quorum.ts';
+import { defaultDriftFactor, driftMsOf, validUntilOf } from '../../../src/lock/quorum.ts';
 import { dangerOf, type RunTimings, runTimings, stopAtMsOf } from '../../../src/lock/timings.ts';
 
 const dayMs = 86_400_000;
@@ -47,7 +47,7 @@ function breaking(rows: readonly Row[], rule: (timings: RunTimings) => boolean):
 
 /** A lease that was asked for at this instant. */
 const startedAt = 1_000_000;
-const endOf = (from: number, ttlMs: number) => validUntilOf(from, ttlMs, usualDriftFactor);
+const endOf = (from: number, ttlMs: number) => validUntilOf(from, ttlMs, defaultDriftFactor);
 const killAtOf = ({ ttlMs, marginMs }: RunTimings) => endOf(startedAt, ttlMs) - marginMs;
 const validityMsOf = ({ ttlMs }: RunTimings) => endOf(0, ttlMs);
 const stopAtOf = (timings: RunTimings) => startedAt + stopAtMsOf(timings);
@@ -79,7 +79,7 @@ it.each<[string, (timings: RunTimings) => boolean]>([
   [
     'adds up to the ttl, with the drift of the clocks',
     (one) =>
-      stopAtMsOf(one) + one.graceMs + one.marginMs + driftMsOf(one.ttlMs, usualDriftFactor) ===
+      stopAtMsOf(one) + one.graceMs + one.marginMs + driftMsOf(one.ttlMs, defaultDriftFactor) ===
       one.ttlMs,
   ],
   [

@@ -2,7 +2,7 @@
 // masters; and what is believed.
 
 import { describe, expect, it } from 'vitest';
-import { fenceOf, mostFenceAt, quorumOf } from '../../../src/lock/quorum.ts';
+import { fenceOf, maxFenceAt, quorumOf } from '../../../src/lock/quorum.ts';
 import type { AcquireReply } from '../../../src/lock/types.ts';
 
 const granted = (fence: number | null): AcquireReply => ({ kind: 'granted', fence });
@@ -46,5 +46,5 @@ it.each([
   ['2026', 1_790_000_000_000, 1_790_086_400_000_000],
   ['the year 3000: no further than a double counts', 32_503_680_000_000, 2 ** 53 - 2],
 ])('is believed up to a day ahead of our clock: %s', (_, wallMs, most) => {
-  expect(mostFenceAt(wallMs)).toBe(most);
+  expect(maxFenceAt(wallMs)).toBe(most);
 });

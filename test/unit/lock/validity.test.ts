@@ -2,7 +2,7 @@
 // hold.
 
 import { describe, expect, it } from 'vitest';
-import { driftMsOf, quorumOf, usualDriftFactor, validUntilOf } from '../../../src/lock/quorum.ts';
+import { defaultDriftFactor, driftMsOf, quorumOf, validUntilOf } from '../../../src/lock/quorum.ts';
 
 it.each([
   [1, 1],
@@ -26,11 +26,11 @@ it('any two quorums share a master, and no smaller number would do', () => {
 });
 
 it.each([
-  [1, usualDriftFactor, 3],
-  [100, usualDriftFactor, 3],
-  [101, usualDriftFactor, 4],
-  [30_000, usualDriftFactor, 302],
-  [86_400_000, usualDriftFactor, 864_002],
+  [1, defaultDriftFactor, 3],
+  [100, defaultDriftFactor, 3],
+  [101, defaultDriftFactor, 4],
+  [30_000, defaultDriftFactor, 302],
+  [86_400_000, defaultDriftFactor, 864_002],
   [30_000, 0, 2],
   [30_000, 0.002, 62],
   [1_000, 0.0001, 3],
@@ -41,8 +41,8 @@ it.each([
 describe('validity', () => {
   it('ends before the ttl does, by the drift, counted from the start of the round', () => {
     for (let ttlMs = 1; ttlMs <= 100_000; ttlMs += 7) {
-      const until = validUntilOf(5_000, ttlMs, usualDriftFactor);
-      expect(until).toBe(5_000 + ttlMs - driftMsOf(ttlMs, usualDriftFactor));
+      const until = validUntilOf(5_000, ttlMs, defaultDriftFactor);
+      expect(until).toBe(5_000 + ttlMs - driftMsOf(ttlMs, defaultDriftFactor));
       expect(5_000 + ttlMs - until).toBeGreaterThanOrEqual(ttlMs / 100 + 2);
     }
   });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Failed } from '../../../src/lock/types.ts';
 import type { Connection } from '../../../src/redis/connection/connection.ts';
 import { type Mark, parseIdentity, ServerRegistry } from '../../../src/redis/identity.ts';
-import { areMarked, restartFailureOf, usualRestartGraceMs } from '../../../src/redis/restart.ts';
+import { areMarked, defaultRestartGraceMs, restartFailureOf } from '../../../src/redis/restart.ts';
 
 const graceMs = 30_000;
 const settings = { prefix: 'p:', restartGraceMs: graceMs };
@@ -127,5 +127,5 @@ test.each([
   [[{}, {}, {}], 30_000],
   [[{ sentinels: { primary: 'p', hosts: [] } }], 30_000], // Its replacement may have forgotten.
 ])('the grace where none is set: of %j it is %i ms', (masters, expected) => {
-  expect(usualRestartGraceMs(masters, 30_000)).toBe(expected);
+  expect(defaultRestartGraceMs(masters, 30_000)).toBe(expected);
 });
