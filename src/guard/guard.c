@@ -518,22 +518,29 @@ static bool reap(void) {
   }
 }
 
+/* A session that was created in the tree has no other processes in its groups. A group dies in one
+ * step, so none of its members can fork during that time. */
+static void kill_group(pid_t group, pid_t session) {
+  if (session > 0 && session != our_session && group > 1) kill(-group, SIGKILL);
+}
+
 /* Kills our own children. Their numbers are theirs until we reap them, their orphans become our
  * children, and the list is open already: so this alone ends a tree, whatever cannot be read. */
 static void kill_children(void) {
   if (is_outer && !is_alone) return; /* The other guard is one of them. */
   int before = stack_size;
   push_own_children();
-  for (int i = stack_size - 1; i >= before; i--) kill(stack[i].pid, SIGKILL);
+  for (int i = stack_size - 1; i >= before; i--) {
+    kill_group(getpgid(stack[i].pid), getsid(stack[i].pid));
+    kill(stack[i].pid, SIGKILL);
+  }
   stack_size = before;
 }
 
 static long visited, permitted;
 
 static void kill_one(const struct process *p) {
-  /* A session that was created in the tree has no other processes in its groups. A group dies in
-   * one step, so none of its members can fork during that time. */
-  if (p->session != our_session && p->group > 1 && p->session > 0) kill(-p->group, SIGKILL);
+  kill_group(p->group, p->session);
   if (send_signal(p, SIGKILL) && p->is_alive) permitted++;
   struct record *r = record_of(p->pid, p->start);
   has_new = has_new || (r && p->is_alive && !r->is_killed);
