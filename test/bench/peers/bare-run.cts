@@ -19,7 +19,7 @@ function instantIn(ms: number): string {
 }
 
 function startCommand(command: readonly string[], onExit: () => void): void {
-  const options = ['--signal=15', '--grace=1000', '--each=1000'];
+  const options = ['--protocol=1', '--signal=15', '--grace=1000'];
   const deadlines = [instantIn(ttlMs - 2_000), instantIn(ttlMs - 1_000)];
   const child = childProcess.spawn(guard, [...options, ...deadlines, '--', ...command], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe'],
@@ -27,6 +27,10 @@ function startCommand(command: readonly string[], onExit: () => void): void {
   const reports = (child.stdio as readonly unknown[])[5] as import('node:stream').Readable;
   reports.setEncoding('utf8').on('data', (text: string) => {
     if (/^exited /m.test(text)) onExit();
+    if (/^(failed|unable) /m.test(text)) throw new Error(text);
+  });
+  child.once('exit', (code) => {
+    if (code !== 0) throw new Error(`the guard exited with ${code}`);
   });
 }
 
