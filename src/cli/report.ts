@@ -1,11 +1,11 @@
 // The JSON object of --report, for programs to which the exit code does not say enough. It is
 // written once, at the end, also when the command never ran.
 
+import { writeFile } from '../config/output-file.ts';
 import { factsOf } from '../run/outcome.ts';
 import { notStarted, type RunRecord } from '../run/record.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine } from '../text/foreign-text.ts';
-import { writeFile } from './output-file.ts';
 
 /** Each master is in one of them. */
 export interface MastersSeen {

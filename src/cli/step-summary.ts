@@ -2,11 +2,11 @@
 // look there when a workflow took long. It is Markdown, appended to the file that
 // $GITHUB_STEP_SUMMARY names.
 
+import { appendToFile } from '../config/output-file.ts';
 import { outcomeOf } from '../run/outcome.ts';
 import { blockerIn, type RunRecord } from '../run/record.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import { holderText, roughly } from '../text/lines.ts';
-import { appendToFile } from './output-file.ts';
 
 /** Returns why it could not be written, or null. */
 export function appendSummary(

@@ -12,7 +12,7 @@ import type { RunArguments } from './arguments.ts';
 import type { ExecutionContext } from './execution-context.ts';
 import type { Place } from './layer.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';
-import { checkReportPath } from './report-file.ts';
+import { checkReportPath } from './output-file.ts';
 import { refuseContradictions, refuseTimings } from './rules.ts';
 import { type SettingKey, settingKeys, type ValuesOf } from './setting-table.ts';
 import { Sources } from './sources.ts';

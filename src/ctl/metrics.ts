@@ -3,7 +3,7 @@
 // collector of the node exporter. It changes nothing on the masters. The format:
 // https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 
-import { writeFile } from '../cli/output-file.ts';
+import { writeFile } from '../config/output-file.ts';
 import { vanished } from '../lock/history.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { Failed } from '../lock/types.ts';

@@ -10,7 +10,7 @@ import { openStderr } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/argument-bytes.ts';
 import { type Arguments, parseArguments, type RunArguments } from '../config/arguments.ts';
 import { executionContext } from '../config/execution-context.ts';
-import { checkReportPath } from '../config/report-file.ts';
+import { checkReportPath } from '../config/output-file.ts';
 import { resolveSettings, type Settings } from '../config/settings.ts';
 import { warningLine } from '../config/warning.ts';
 import { LocalError } from '../local/error.ts';

@@ -2,7 +2,7 @@
 // changes nothing on the masters. A run has no line before it ends, so the present holders are
 // added from the state of the lock, and one that has vanished from what it left when it began.
 
-import { writeFile } from '../../cli/output-file.ts';
+import { writeFile } from '../../config/output-file.ts';
 import { kinds, readOption } from '../../config/values.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode } from '../../text/errors.ts';
