@@ -1,6 +1,7 @@
 // What --dry-run prints on stdout: the settings of one run as aligned text for people. The command
 // is shown as JSON, so that an empty argument or a trailing space is visible.
 
+import { warningLine } from '../config/layer.ts';
 import {
   defaultTextOf,
   fieldOf,
@@ -10,7 +11,6 @@ import {
   settingKeys,
 } from '../config/setting-table.ts';
 import type { Settings } from '../config/settings.ts';
-import { warningLine } from '../config/warning.ts';
 import { driftMsOf, quorumOf } from '../lock/quorum.ts';
 import { stopAtMsOf } from '../lock/timings.ts';
 import { quoted } from '../text/foreign-text.ts';

@@ -124,9 +124,11 @@ export interface OptionValues {
 
 /** @throws UsageError for options that contradict each other */
 export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
-  const values = new Map<ScalarKey, Given>();
-  const set = (key: ScalarKey, text: string, option: string) =>
-    values.set(key, { text, layer: 'flag', source: `flag ${option}`, subject: option, base: '' });
+  const values: Partial<Record<ScalarKey, Given>> = {};
+  const set = (key: ScalarKey, text: string, option: string) => {
+    const source = `flag ${option}`;
+    values[key] = { text, layer: 'flag', source, subject: option, base: '' };
+  };
   for (const { key, long, value } of optionTable) {
     const text = given.get(long);
     if (key === undefined || !isScalarKey(key) || text === undefined) continue;
@@ -134,7 +136,7 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
   }
   if (given.has('--nonblock')) {
     // As in flock(1), --wait is overruled, but must be a duration.
-    refuseNoDuration('--wait', values.get('wait')?.text ?? '0');
+    refuseNoDuration('--wait', values.wait?.text ?? '0');
     set('wait', '0', '--nonblock');
   }
   if (given.has('--quiet') && given.has('--verbose')) {
@@ -144,7 +146,7 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
   const urls = [given.get('--master') ?? []].flat().map(String);
   const masters = urlMasters(urls, 'flag', '--master');
   return {
-    layer: { name: 'flag', values, tls: {}, masters, mastersSource: 'flag --master' },
+    layer: { name: 'flag', values, masters, mastersSource: 'flag --master' },
     config: textOf(given.get('--config')),
     report: textOf(given.get('--report')),
     verbosity: given.has('--quiet') ? 'quiet' : unlessQuiet,

@@ -1,7 +1,7 @@
 // The configuration file: found (the one that was named, else the first of the places searched; no
 // other file is read), and read as a layer: its scalar keys as texts, its masters with the line of
-// each. yaml.ts parses it, schema.ts checks its shape. The libraries of both are loaded only for a
-// file with text in it: loading them takes longer than reading the file.
+// each. yaml.ts parses it, and file-layer.ts checks its shape. Both are loaded only for a file with
+// text in it: loading the library takes longer than reading the file.
 
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -9,10 +9,8 @@ import { callerId } from '../system/caller.ts';
 import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import type { ExecutionContext } from './execution-context.ts';
-import { type Given, type Layer, type MasterGiven, noLayer } from './layer.ts';
-import { scalarKeys } from './setting-table.ts';
-import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
-import type { ConfigWarning } from './warning.ts';
+import { type ConfigWarning, type Layer, noLayer } from './layer.ts';
+import { readTextFile, readTrusted } from './text-file.ts';
 import type { DataPath, YamlData } from './yaml.ts';
 
 export interface FoundFile {
@@ -46,13 +44,12 @@ export function findConfigFile(flag: string | null, around: ExecutionContext): F
     systemConfigFile,
   ];
   for (const path of paths) {
-    const opened = openTrusted(path);
-    if (opened === null) continue;
-    const bytes = reading('config', path, () => readDescriptor(opened.descriptor));
+    const read = readTrusted(path);
+    if (read === null) continue;
     const ownFolders = [home !== null && belongsToCaller(home) ? home : null, configHome];
     const folders = [...ownFolders, dirname(systemConfigFile)].filter((folder) => folder !== null);
     const isConfined = !folders.some((folder) => isInside(dirname(path), folder));
-    return { path, mode: opened.mode, text: decode(bytes, path), isConfined };
+    return { path, mode: read.found.mode, text: decode(read.bytes, path), isConfined };
   }
   return null;
 }
@@ -61,15 +58,15 @@ function readNamed(subject: string, named: string, cwd: string): FoundFile {
   const path = resolve(cwd, named);
   const missing = new ConfigError(`${subject}: ${quoted(named)}: no such file (name a YAML file)`);
   if (named === '') throw missing;
-  return reading(
-    subject,
-    path,
-    () => {
-      const { mode } = statSync(path);
-      return { path, mode, text: decode(readTextFile(path), path), isConfined: false };
-    },
-    missing,
-  );
+  try {
+    const { bytes, found } = readTextFile(path);
+    return { path, mode: found.mode, text: decode(bytes, path), isConfined: false };
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    if (isMissing(error)) throw missing;
+    const why = fileError(error, 'read');
+    throw new ConfigError(`${subject}: ${path}: ${why} (name a readable YAML file by --config)`);
+  }
 }
 
 /**
@@ -129,23 +126,6 @@ function absolute(path: string | undefined): string | null {
   return path && isAbsolute(path) ? resolve(path) : null;
 }
 
-/** `missing`: the error for a file that does not exist. */
-function reading<Result>(
-  subject: string,
-  path: string,
-  read: () => Result,
-  missing: ConfigError | null = null,
-): Result {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    if (isMissing(error) && missing !== null) throw missing;
-    const why = fileError(error, 'read');
-    throw new ConfigError(`${subject}: ${path}: ${why} (name a readable YAML file by --config)`);
-  }
-}
-
 function decode(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -165,40 +145,12 @@ export async function readConfigFile(
   file: FoundFile,
   environment: NodeJS.ProcessEnv,
 ): Promise<ConfigFile> {
-  const base = dirname(file.path);
   if (file.text.trim() === '') return { path: file.path, layer: noLayer, minorWarnings: [] };
-  const { parseYaml, renderPath } = await import('./yaml.ts');
-  const { checkConfig, refuseCommandsAndSecrets } = await import('./schema.ts');
+  const { parseYaml } = await import('./yaml.ts');
+  const { FileLayer } = await import('./file-layer.ts');
   const visible = file.isConfined ? /^REDLOCK_/ : /^/;
   const yaml = parseYaml(file.path, file.text, environment, visible);
-  if (file.isConfined) refuseCommandsAndSecrets(file.path, yaml);
-  const data = checkConfig(file.path, yaml);
-  const sourceOf = (...path: DataPath) => `${file.path}:${yaml.lineOf(path)}`;
-  const givenAt = (value: unknown, ...path: DataPath): Given => {
-    const source = sourceOf(...path);
-    const subject = `${source}: ${renderPath(path)}`;
-    return { text: String(value), layer: 'file', source, subject, base };
-  };
-  /** The fields of a mapping at this path, each with its place. */
-  const fieldsAt = (data: object, ...path: DataPath) =>
-    Object.fromEntries(
-      Object.entries(data).map(([key, value]) => [key, givenAt(value, ...path, key)]),
-    );
-  const masters = (data.masters ?? []).map((entry, index): MasterGiven => {
-    const { url, tls = {}, ...own } = typeof entry === 'string' ? { url: entry } : entry;
-    const path = ['masters', index] as const;
-    const login = fieldsAt(own, ...path);
-    return { ...givenAt(url, ...path), login, tls: fieldsAt(tls, ...path, 'tls') };
-  });
-  const layer: Layer = {
-    name: 'file',
-    values: new Map(
-      scalarKeys.flatMap((key) => (key in data ? [[key, givenAt(data[key], key)]] : [])),
-    ),
-    tls: fieldsAt(data.tls ?? {}, 'tls'),
-    masters,
-    mastersSource: sourceOf('masters'),
-  };
+  const layer = new FileLayer(file.path, yaml, file.isConfined);
   return { path: file.path, layer, minorWarnings: warningsAbout(file, yaml) };
 }
 

@@ -1,8 +1,8 @@
-// What one source of settings gives: the command line, the environment, or a file; and the errors
-// about it.
+// What one source of settings gives: the command line, the environment, or a file; the errors about
+// it, and the warnings about what works, but should be corrected.
 
-import { ConfigError, UsageError } from '../text/errors.ts';
-import type { LoginKey, ScalarKey, TlsKey } from './setting-table.ts';
+import { ConfigError, UsageError, ValueError } from '../text/errors.ts';
+import type { ScalarKey, TlsKey } from './setting-table.ts';
 
 type LayerName = 'flag' | 'environment' | 'file';
 
@@ -21,20 +21,16 @@ export interface Given {
 /** Where a value was given, as far as a message about it needs that. */
 export type Place = Pick<Given, 'layer' | 'subject'>;
 
-export type LoginGiven = Readonly<Partial<Record<LoginKey, Given>>>;
-export type TlsGiven = Readonly<Partial<Record<TlsKey, Given>>>;
+export type GivenValues = Readonly<Partial<Record<ScalarKey | TlsKey, Given | undefined>>>;
 
-/** A master, with what is given for it alone. */
+/** The URL of a master, with the login and the TLS keys of this master alone. */
 export interface MasterGiven extends Given {
-  readonly login: LoginGiven;
-  readonly tls: TlsGiven;
+  readonly own: GivenValues;
 }
 
 export interface Layer {
   readonly name: LayerName;
-  readonly values: ReadonlyMap<ScalarKey, Given>;
-  /** For all masters. */
-  readonly tls: TlsGiven;
+  readonly values: GivenValues;
   readonly masters: readonly MasterGiven[];
   /** `flag --master`, `environment REDLOCK_MASTERS`, `/etc/redlockrc:3`. */
   readonly mastersSource: string;
@@ -43,17 +39,23 @@ export interface Layer {
 /** Masters that are URLs only. */
 export function urlMasters(urls: readonly string[], layer: LayerName, subject: string) {
   const place = { layer, source: `${layer} ${subject}`, subject, base: '' };
-  return urls.map((text): MasterGiven => ({ ...place, text, login: {}, tls: {} }));
+  return urls.map((text): MasterGiven => ({ ...place, text, own: {} }));
 }
 
 /** That of a file without settings. */
-export const noLayer: Layer = {
-  name: 'file',
-  values: new Map(),
-  tls: {},
-  masters: [],
-  mastersSource: '',
-};
+export const noLayer: Layer = { name: 'file', values: {}, masters: [], mastersSource: '' };
+
+/** @throws UsageError (64) for a flag, ConfigError (78) for any other layer */
+export function parseGiven<Value>(
+  given: Given,
+  parse: (text: string, base?: string) => Value,
+): Value {
+  try {
+    return parse(given.text, given.base);
+  } catch (error) {
+    throw error instanceof ValueError ? errorWith(given, error.message) : error;
+  }
+}
 
 /** The error for a bad value: exit 64 for a flag, 78 for environment and file. */
 export function errorWith({ layer, subject }: Place, why: string): UsageError | ConfigError {
@@ -69,4 +71,19 @@ export function conflictOf(places: readonly (Place | null)[], why: string) {
   const given = places.filter((place) => place !== null);
   const layer = given.some((place) => place.layer === 'flag') ? 'flag' : 'file';
   return errorWith({ layer, subject: given.map((place) => place.subject).join(': with ') }, why);
+}
+
+export interface ConfigWarning {
+  /** exposed-secret: other users can read a secret in `file`. even-count: of the masters. */
+  readonly kind: 'exposed-secret' | 'even-count';
+  /** The path of the file that it is about; null: about no file. */
+  readonly file: string | null;
+  readonly message: string;
+  /** What to do. */
+  readonly advice: string;
+}
+
+/** One line: `/etc/redlockrc: holds a password and is readable by others (chmod 600 it)`. */
+export function warningLine({ file, message, advice }: ConfigWarning): string {
+  return `${file === null ? '' : `${file}: `}${message} (${advice})`;
 }

@@ -8,11 +8,10 @@ import type { Protocol } from '../redis/calls/protocol.ts';
 import { defaultRestartGraceMs } from '../redis/restart.ts';
 import { ConfigError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
-import { errorWith, type Given, type Layer } from './layer.ts';
+import { type ConfigWarning, errorWith, type Given, type Layer } from './layer.ts';
 import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { ValuesOf } from './setting-table.ts';
 import type { Sources } from './sources.ts';
-import type { ConfigWarning } from './warning.ts';
 
 export interface MasterSettings {
   /** With their logins; empty when local. */
@@ -110,14 +109,14 @@ async function readMasters({ layers }: Sources) {
   refuseDuplicates(masters, layer);
   return {
     masters,
-    sources: { ...login.sources, masters: layer.mastersSource },
+    sources: { masters: layer.mastersSource },
     minorWarnings,
     warnings: isVisible ? [visiblePassword] : [],
   };
 }
 
 function refuseBoth({ name, values, masters }: Layer): void {
-  const given = values.get('local');
+  const given = values.local;
   if (given === undefined || given.text === 'false' || given.text === '0' || masters.length === 0)
     return;
   const why = 'given together with masters: either this machine or those (leave one out)';

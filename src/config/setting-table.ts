@@ -378,8 +378,6 @@ export type ConfigKey = {
 /** Keys with one text as value. All have an environment twin. */
 export type ScalarKey = Exclude<ConfigKey, 'masters' | 'tls'>;
 
-export type LoginKey = Exclude<keyof typeof login, 'tls'>;
-
 /** Keys that are fields of `Settings`. The login is part of each master. */
 export type SettingKey = Exclude<ScalarKey, keyof typeof login>;
 
@@ -415,7 +413,10 @@ export const scalarKeys = keyTable.map(({ key }) => key).filter(isScalarKey);
 
 export const settingKeys = scalarKeys.filter((key): key is SettingKey => !(key in login));
 
-export function kindOf<Key extends SettingKey>(key: Key) {
+/** The keys that a master can have of its own. */
+export const loginKeys = Object.keys(login);
+
+export function kindOf<Key extends ScalarKey>(key: Key) {
   return kinds[table[key].kind];
 }
 

@@ -121,10 +121,8 @@ function timingsOf(
 /** The nearer one of `wait` and `retryCount` wins. */
 function retriesOf(sources: Sources, values: Values): Retries | null {
   const { retryCount: count, retryDelayMs: delayMs, retryJitterMs: jitterMs } = values;
-  const nearest = sources.layers.find(
-    ({ values }) => values.has('wait') || values.has('retryCount'),
-  );
-  return count !== null && nearest?.values.has('retryCount') ? { count, delayMs, jitterMs } : null;
+  const nearest = sources.layers.find(({ values }) => values.wait || values.retryCount);
+  return count !== null && nearest?.values.retryCount ? { count, delayMs, jitterMs } : null;
 }
 
 function deepFreeze<Value extends object>(value: Value): Value {

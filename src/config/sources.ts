@@ -3,22 +3,19 @@
 // so a bad value for one program does not stop the other. A bad value is an error even where a
 // nearer layer hides it: otherwise it would show on the day when the flag is left out.
 
-import { ValueError } from '../text/errors.ts';
 import { nearest } from '../text/suggestion.ts';
 import type { OptionValues } from './arguments.ts';
 import type { ExecutionContext } from './execution-context.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
-import { errorWith, type Given, type Layer, noLayer, urlMasters } from './layer.ts';
+import { type Given, type Layer, noLayer, parseGiven, urlMasters } from './layer.ts';
 import {
   environmentName,
   fieldOf,
   keyRow,
   keyTable,
   kindOf,
-  type ScalarKey,
   type SettingKey,
   scalarKeys,
-  type TlsKey,
   tlsKeys,
   type ValueOf,
   type ValuesOf,
@@ -67,7 +64,7 @@ export class Sources {
   get<Key extends SettingKey>(key: Key): Chosen<ValueOf<Key>> {
     const parse: (text: string, base?: string) => unknown = kindOf(key).parse;
     const [chosen] = this.layers
-      .flatMap(({ values }) => values.get(key) ?? [])
+      .flatMap(({ values }) => values[key] ?? [])
       .map((given) => ({ value: parseGiven(given, parse), given }));
     this.named[key] = chosen?.given.source ?? 'default';
     const text = keyRow(key).default;
@@ -82,32 +79,17 @@ export class Sources {
   }
 }
 
-function parseGiven<Value>(given: Given, parse: (text: string, base: string) => Value): Value {
-  try {
-    return parse(given.text, given.base);
-  } catch (error) {
-    if (error instanceof ValueError) throw errorWith(given, error.message);
-    throw error;
-  }
-}
-
 function environmentLayer({ environment, cwd: base }: ExecutionContext): Layer {
-  const givenFor = (key: ScalarKey | TlsKey): Given | null => {
+  const entries = [...scalarKeys, ...tlsKeys].flatMap((key): [string, Given][] => {
     const subject = environmentName(key);
     const text = variableIn(environment, subject);
-    if (text === undefined || isFactOfHook(subject, environment)) return null;
-    return { text, layer: 'environment', source: `environment ${subject}`, subject, base };
-  };
-  const entriesOf = <Key extends ScalarKey | TlsKey>(keys: readonly Key[]) =>
-    keys.flatMap((key) => {
-      const given = givenFor(key);
-      return given === null ? [] : [[key, given] as const];
-    });
+    if (text === undefined || isFactOfHook(subject, environment)) return [];
+    return [[key, { text, layer: 'environment', source: `environment ${subject}`, subject, base }]];
+  });
   const urls = urlsIn(variableIn(environment, 'REDLOCK_MASTERS') ?? '');
   return {
     name: 'environment',
-    values: new Map(entriesOf(scalarKeys)),
-    tls: Object.fromEntries(entriesOf(tlsKeys)),
+    values: Object.fromEntries(entries),
     masters: urlMasters(urls, 'environment', 'REDLOCK_MASTERS'),
     mastersSource: 'environment REDLOCK_MASTERS',
   };

@@ -1,6 +1,6 @@
 // Reads files that people write: a configuration, a password, a certificate. Reading stops at a
 // limit, because the file may be a pipe, as <(...) of a shell is, or a device that never ends.
-// *Invariant:* a configuration file that was found, and not named, is opened only when it is a
+// *Invariant:* a configuration file that was found, and not named, is read only when it is a
 // regular file of the caller or of root that no other user can write to. Otherwise another user
 // could choose the masters, and with them the holder of the lock.
 
@@ -12,11 +12,10 @@ import {
   openSync,
   readSync,
   type Stats,
-  statSync,
 } from 'node:fs';
 import { callerId, userOf } from '../system/caller.ts';
 import { otherWritersOf } from '../system/ownership.ts';
-import { ConfigError, fileError } from '../text/errors.ts';
+import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 
 /** In bytes: many times the size of any configuration. */
 const maxBytes = 1024 * 1024;
@@ -26,20 +25,27 @@ class TooLong extends Error {
   readonly code = 'ERR_TOO_LONG';
 }
 
-/** @throws as node:fs does; ERR_TOO_LONG where there is more than 1 MiB */
-export function readTextFile(path: string): Buffer {
-  return readDescriptor(openSync(path, 'r'));
+export interface ReadFile {
+  readonly bytes: Buffer;
+  readonly found: Stats;
 }
 
-/** The same for an open file, which is then closed. */
-export function readDescriptor(descriptor: number): Buffer {
+/** @throws as node:fs does; ERR_TOO_LONG where there is more than 1 MiB */
+export function readTextFile(path: string): ReadFile {
+  return readDescriptor(openSync(path, 'r'), () => {});
+}
+
+/** Reads and closes an open file that `check` does not refuse. */
+function readDescriptor(descriptor: number, check: (found: Stats) => void): ReadFile {
   try {
+    const found = fstatSync(descriptor);
+    check(found);
     const chunks: Buffer[] = [];
     let byteCount = 0;
     for (;;) {
       const chunk = Buffer.alloc(65_536);
       const count = readSync(descriptor, chunk);
-      if (count === 0) return Buffer.concat(chunks);
+      if (count === 0) return { bytes: Buffer.concat(chunks), found };
       byteCount += count;
       if (byteCount > maxBytes) throw new TooLong();
       chunks.push(chunk.subarray(0, count));
@@ -49,65 +55,37 @@ export function readDescriptor(descriptor: number): Buffer {
   }
 }
 
-export interface OpenedFile {
-  readonly descriptor: number;
-  /** Permission bits, as in stat(2). */
-  readonly mode: number;
-}
-
 /**
- * Opens the file; null when it does not exist, or when its folder may not be entered.
- * @throws ConfigError when it is not trusted, or cannot be opened
+ * Reads a file that was found; null when it does not exist, or its folder may not be entered.
+ * @throws ConfigError when it is not trusted, or cannot be read
  */
-export function openTrusted(path: string): OpenedFile | null {
+export function readTrusted(path: string): ReadFile | null {
+  const refuse = (why: string | null) => {
+    if (why !== null)
+      throw new ConfigError(`config: ${path}: ${why} (name it by --config to use it)`);
+  };
   try {
     const entry = lstatSync(path);
-    const found = statSync(path);
-    refuseUntrusted(path, entry, found);
+    if (!isOfCallerOrRoot(entry)) {
+      const what = entry.isSymbolicLink() ? 'is a link that belongs' : 'belongs';
+      refuse(`${what} to ${userOf(entry.uid)}, not to you or root`);
+    }
+    // It may be a pipe, or be replaced by one now; open(2) must not block on it.
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+    return readDescriptor(openSync(path, flags), (found) => refuse(reasonToRefuse(found)));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(code ?? '')) return null;
-    throw unreadable(path, error);
-  }
-  let descriptor: number;
-  try {
-    // The file may have been replaced by a pipe since the check; open(2) must not block on it.
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch (error) {
-    throw unreadable(path, error);
-  }
-  try {
-    const opened = fstatSync(descriptor);
-    refuseUntrusted(path, opened, opened);
-    return { descriptor, mode: opened.mode };
-  } catch (error) {
-    closeSync(descriptor);
-    throw error;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (isMissing(error) || (code === 'EACCES' && syscall === 'lstat')) return null;
+    const why = fileError(error, 'read');
+    throw new ConfigError(`config: ${path}: ${why} (name a readable YAML file by --config)`);
   }
 }
 
-function unreadable(path: string, error: unknown): ConfigError {
-  const why = fileError(error, 'read');
-  return new ConfigError(`config: ${path}: ${why} (name a readable YAML file by --config)`);
-}
-
-/** `entry` is the entry of the folder, which may be a link to `found`. */
-function refuseUntrusted(path: string, entry: Stats, found: Stats): void {
-  const why = reasonToRefuse(entry, found);
-  if (why === null) return;
-  throw new ConfigError(`config: ${path}: ${why} (name it by --config to use it)`);
-}
-
-function reasonToRefuse(entry: Stats, found: Stats): string | null {
-  if (!isOfCallerOrRoot(entry)) {
-    const what = entry.isSymbolicLink() ? 'is a link that belongs' : 'belongs';
-    return `${what} to ${userOf(entry.uid)}, not to you or root`;
-  }
+function reasonToRefuse(found: Stats): string | null {
   if (!found.isFile()) return `${kindOf(found)} of ${userOf(found.uid)}, not a regular file`;
-  if (!isOfCallerOrRoot(found)) {
+  if (!isOfCallerOrRoot(found))
     return `is a link to a file that belongs to ${userOf(found.uid)}, not to you or root`;
-  }
   const writers = writersOf(found);
   return writers && `belongs to ${userOf(found.uid)} and can be written by ${writers}`;
 }

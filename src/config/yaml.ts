@@ -26,8 +26,6 @@ export interface YamlData {
   readonly lineOf: (path: DataPath) => number;
   /** The strings as written in the file, before ${VAR} was replaced, with the path of each. */
   readonly literals: readonly { readonly path: DataPath; readonly text: string }[];
-  /** Every key, at any depth. */
-  readonly keys: readonly DataPath[];
 }
 
 /** Codes of errors with a message that quotes nothing. */
@@ -47,6 +45,7 @@ export function parseYaml(
 ): YamlData {
   const lines = new LineCounter();
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
+  const fault = (line: number, why: string) => new ConfigError(`${path}:${line}: ${why}`);
   const document = parseDocument(text, {
     schema: 'core',
     version: '1.2',
@@ -56,38 +55,29 @@ export function parseYaml(
     lineCounter: lines,
   });
   const error = document.errors[0] ?? document.warnings[0];
-  if (error !== undefined)
-    throw new ConfigError(`${path}:${lineAt(error.pos[0])}: ${describe(error, text)}`);
+  if (error !== undefined) throw fault(lineAt(error.pos[0]), describe(error, text));
   const literals: { path: DataPath; text: string }[] = [];
-  const keys: DataPath[] = [];
   /** By path, of each key and each item of a list. */
   const linesByPath = new Map<string, number>();
   visit(document, {
     Node(position, node, ancestors) {
       const line = lineAt(node.range?.[0] ?? 0);
-      if (isAlias(node) || node.anchor) {
-        const why = 'anchors and aliases are not supported (write the value again)';
-        throw new ConfigError(`${path}:${line}: ${why}`);
-      }
+      if (isAlias(node) || node.anchor)
+        throw fault(line, 'anchors and aliases are not supported (write the value again)');
       const keyPath = pathOf(ancestors, node);
       if (position !== 'value') linesByPath.set(JSON.stringify(keyPath), line);
-      if (position === 'key') keys.push(keyPath);
-      else if (isScalar(node) && typeof node.value === 'string') {
-        literals.push({ path: keyPath, text: node.value });
-        const replaced = replaceVariables(node.value, environment, visible);
-        if ('why' in replaced)
-          throw new ConfigError(`${path}:${line}: ${renderPath(keyPath)}: ${replaced.why}`);
-        node.value = replaced.text;
-      }
+      if (position === 'key' || !isScalar(node) || typeof node.value !== 'string') return;
+      literals.push({ path: keyPath, text: node.value });
+      node.value = withVariables(node.value, environment, visible, (why) =>
+        fault(line, `${renderPath(keyPath)}: ${why}`),
+      );
     },
   });
-  if (document.contents !== null && !isMap(document.contents) && document.toJS() !== null) {
-    throw new ConfigError(`${path}:1: not a mapping (write lines such as ttl: 30s)`);
-  }
+  if (document.contents !== null && !isMap(document.contents) && document.toJS() !== null)
+    throw fault(1, 'not a mapping (write lines such as ttl: 30s)');
   return {
     data: document.toJS() ?? {},
     literals,
-    keys,
     lineOf: (keyPath) => {
       const found = keyPath.map((_, index) =>
         linesByPath.get(JSON.stringify(keyPath.slice(0, index + 1))),
@@ -103,32 +93,24 @@ export function renderPath(path: DataPath): string {
   return typeof path[0] === 'string' ? text.slice(1) : text;
 }
 
-function replaceVariables(
+function withVariables(
   text: string,
   environment: NodeJS.ProcessEnv,
   visible: RegExp,
-): { text: string } | { why: string } {
-  let why: string | null = null;
-  const replaced = text.replace(
-    /\$\$\{|\$\{([^}]*)(\}?)/g,
-    (match, name: string | undefined, end: string) => {
-      if (name === undefined) return '${';
-      if (end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-        why ??= `not a variable (write \${NAME}, or $\${ for the two characters themselves)`;
-        return match;
-      }
-      if (!visible.test(name)) {
-        why ??=
-          `\${${name}}: only variables REDLOCK_... may be used in a file that was only found ` +
-          '(name the file by --config to use it)';
-        return match;
-      }
-      const value = environment[name];
-      if (!value) why ??= `\${${name}}: not set in the environment, or empty (set ${name})`;
-      return value ?? match;
-    },
-  );
-  return why === null ? { text: replaced } : { why };
+  fault: (why: string) => ConfigError,
+): string {
+  return text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (_, name: string | undefined, end: string) => {
+    if (name === undefined) return '${';
+    if (end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      throw fault(`not a variable (write \${NAME}, or $\${ for the two characters themselves)`);
+    if (!visible.test(name)) {
+      const why = 'only variables REDLOCK_... may be used in a file that was only found';
+      throw fault(`\${${name}}: ${why} (name the file by --config to use it)`);
+    }
+    const value = environment[name];
+    if (!value) throw fault(`\${${name}}: not set in the environment, or empty (set ${name})`);
+    return value;
+  });
 }
 
 function pathOf(ancestors: readonly unknown[], leaf: unknown): DataPath {

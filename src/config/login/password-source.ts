@@ -30,7 +30,7 @@ export class PasswordFile implements PasswordSource {
 
   async password(): Promise<string> {
     try {
-      this.#password = passwordIn(readTextFile(this.#path).toString()) || this.#password;
+      this.#password = passwordIn(readTextFile(this.#path).bytes.toString()) || this.#password;
     } catch {
       // It is being replaced. If the password is wrong, the server will say so.
     }

@@ -5,25 +5,13 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 
 /** *Note:* Node takes an empty text for no authority, and then trusts every public one. */
-export function isAuthority(ca: string): boolean {
+export function isAuthority(ca = ''): boolean {
   return ca.includes('-----BEGIN ') && succeeds(() => new X509Certificate(ca));
 }
 
-export function isCertificate(cert: string): boolean {
-  return isAccepted({ cert });
-}
-
-export function isKey(key: string): boolean {
-  return isAccepted({ key });
-}
-
-/** Whether the certificate was made for the key. */
-export function isPair(cert: string, key: string): boolean {
-  return isAccepted({ cert, key });
-}
-
-function isAccepted(options: SecureContextOptions): boolean {
-  return succeeds(() => createSecureContext(options));
+/** Whether each is what it should be, and the certificate was made for the key. */
+export function isAccepted(pair: Pick<SecureContextOptions, 'cert' | 'key'>): boolean {
+  return succeeds(() => createSecureContext(pair));
 }
 
 function succeeds(attempt: () => unknown): boolean {

@@ -2,7 +2,7 @@
 // set, whether this machine can guard a command, and the configuration. Pure. *Note:* only
 // addresses tell whether masters share a host; two names of one host count as two hosts.
 
-import type { ConfigWarning } from '../../config/warning.ts';
+import type { ConfigWarning } from '../../config/layer.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
 import { endpointOf, type MasterAddress } from '../../redis/address.ts';

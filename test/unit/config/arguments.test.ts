@@ -13,10 +13,8 @@ function run(...argv: string[]): RunArguments {
   return args;
 }
 
-const value = (
-  args: RunArguments,
-  key: Parameters<RunArguments['options']['layer']['values']['get']>[0],
-) => args.options.layer.values.get(key)?.text;
+const value = (args: RunArguments, key: keyof RunArguments['options']['layer']['values']) =>
+  args.options.layer.values[key]?.text;
 
 describe('NAME and COMMAND', () => {
   test.each([
@@ -151,7 +149,7 @@ describe('options', () => {
       dryRun: false,
       options: { config: null, report: null, verbosity: 'normal', layer: { masters: [] } },
     });
-    expect(run('job', 'ls').options.layer.values.size).toBe(0);
+    expect(run('job', 'ls').options.layer.values).toEqual({});
   });
 });
 

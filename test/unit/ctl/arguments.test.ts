@@ -103,12 +103,9 @@ it('switches and values of the verb', () => {
     textOf,
     options: flags,
   } = args('break', 'a', '-y', '--token', 'T', '--prefix', 'p:');
-  expect([
-    has('--yes'),
-    has('--json'),
-    textOf('--token'),
-    flags.layer.values.get('prefix')?.text,
-  ]).toEqual([true, false, 'T', 'p:']);
+  expect([has('--yes'), has('--json'), textOf('--token'), flags.layer.values.prefix?.text]).toEqual(
+    [true, false, 'T', 'p:'],
+  );
 });
 
 it.each<[string[], string | undefined]>([
