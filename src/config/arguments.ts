@@ -37,47 +37,26 @@ export type Arguments = PrintArguments | RunArguments;
  */
 export function parseArguments(argv: readonly string[]): Arguments {
   const cut = argv.indexOf('--');
+  const isSeparated = cut >= 0;
   const given = new Map() as GivenOptions;
-  const left = cut < 0 ? argv : argv.slice(0, cut);
-  const { names, command, unknown } =
-    cut < 0 ? readUntilCommand(left, given) : readNames(left, given);
+  const program = createProgram(optionTable, given).passThroughOptions(!isSeparated);
+  const first = parse(program, isSeparated ? argv.slice(0, cut) : argv);
+  const names = isSeparated ? first.operands : first.operands.slice(0, 1);
+  const second = isSeparated ? null : parse(program, first.operands.slice(1));
   if (given.has('--help')) return { kind: 'help' };
   if (given.has('--version')) return { kind: 'version' };
+  const unknown = first.unknown[0] ?? second?.unknown[0];
   if (unknown !== undefined) throw unknownOption(optionTable, unknown);
   if (names.length === 0) refuseNames(given);
-  const args = cut < 0 ? command : argv.slice(cut + 1);
   const options = readOptionValues(given);
   return {
     kind: 'run',
     names: checkNames(names),
-    command: commandOf(given, args, names),
-    isSeparated: cut >= 0,
+    command: commandOf(given, second?.operands ?? argv.slice(cut + 1), names),
+    isSeparated,
     dryRun: given.has('--dry-run'),
     options,
   };
-}
-
-interface Reading {
-  readonly names: readonly string[];
-  readonly command: readonly string[];
-  readonly unknown: string | undefined;
-}
-
-function readUntilCommand(args: readonly string[], given: GivenOptions): Reading {
-  const program = createProgram(optionTable, given).passThroughOptions();
-  const first = parse(program, args);
-  const [name, ...rest] = first.operands;
-  const second = name === undefined ? first : parse(program, rest);
-  return {
-    names: name === undefined ? [] : [name],
-    command: second.operands,
-    unknown: first.unknown[0] ?? second.unknown[0],
-  };
-}
-
-function readNames(args: readonly string[], given: GivenOptions): Reading {
-  const { operands, unknown } = readOptions(optionTable, given, args);
-  return { names: operands, command: [], unknown: unknown[0] };
 }
 
 function checkNames(names: readonly string[]): readonly string[] {

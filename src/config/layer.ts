@@ -63,16 +63,6 @@ export function errorWith({ layer, subject }: Place, why: string): UsageError | 
   return layer === 'flag' ? new UsageError(message) : new ConfigError(message);
 }
 
-/**
- * The error for values that contradict one another, with the place of each: exit 64 when one is on
- * the command line, else 78. `places`: null for a default.
- */
-export function conflictOf(places: readonly (Place | null)[], why: string) {
-  const given = places.filter((place) => place !== null);
-  const layer = given.some((place) => place.layer === 'flag') ? 'flag' : 'file';
-  return errorWith({ layer, subject: given.map((place) => place.subject).join(': with ') }, why);
-}
-
 export interface ConfigWarning {
   /** exposed-secret: other users can read a secret in `file`. even-count: of the masters. */
   readonly kind: 'exposed-secret' | 'even-count';

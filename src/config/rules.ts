@@ -2,9 +2,9 @@
 // each of them was given.
 
 import type { LockTimings, RunTimings } from '../lock/timings.ts';
-import { contradictionIn, type Demand, timingMistake } from '../text/option-rules.ts';
+import { contradictionIn, timingMistake } from '../text/option-rules.ts';
 import { renderDuration } from '../text/time.ts';
-import { conflictOf, type Place } from './layer.ts';
+import { errorWith, type Place } from './layer.ts';
 import type { SettingKey } from './setting-table.ts';
 import type { Chosen, Sources } from './sources.ts';
 
@@ -17,7 +17,7 @@ export function refuseContradictions(
   keys: readonly SettingKey[],
   names: readonly string[],
 ): void {
-  const places = new Map<Demand, Place | null>();
+  const places = new Map<string, Place | null>();
   if (names.length > 1) places.set('names', { layer: 'flag', subject: 'several NAMEs' });
   for (const key of keys) {
     const chosen = sources.get(key);
@@ -30,25 +30,12 @@ export function refuseContradictions(
   throw conflictOf([places.get(one) ?? null, places.get(other) ?? null], why);
 }
 
-function demandOf(key: SettingKey, { value, given }: Chosen<unknown>): Demand | null {
-  switch (key) {
-    case 'shared':
-    case 'supersede':
-    case 'replace':
-    case 'isolate':
-    case 'keepBackground':
-      return value === true ? key : null;
-    case 'slots':
-      return Number(value) > 1 ? key : null;
-    case 'protocol':
-      return value === 'setnx' || value === 'setnx-ms' ? value : null;
-    case 'wait':
-    case 'retryCount':
-      // Of other layers the nearer one wins.
-      return given?.layer === 'flag' ? key : null;
-    default:
-      return null;
-  }
+function demandOf(key: SettingKey, { value, given }: Chosen<unknown>): string | null {
+  if (key === 'protocol') return String(value);
+  if (key === 'slots') return Number(value) > 1 ? key : null;
+  // Of other layers the nearer one wins.
+  if (key === 'wait' || key === 'retryCount') return given?.layer === 'flag' ? key : null;
+  return value === true ? key : null;
 }
 
 /**
@@ -67,4 +54,14 @@ export function refuseTimings(
   };
   const mistake = timingMistake(timings, isExtended, shown);
   if (mistake !== null) throw conflictOf(places, mistake);
+}
+
+/**
+ * The error for values that contradict one another, with the place of each: exit 64 when one is on
+ * the command line, else 78. `places`: null for a default.
+ */
+function conflictOf(places: readonly (Place | null)[], why: string) {
+  const given = places.filter((place) => place !== null);
+  const layer = given.some((place) => place.layer === 'flag') ? 'flag' : 'file';
+  return errorWith({ layer, subject: given.map((place) => place.subject).join(': with ') }, why);
 }

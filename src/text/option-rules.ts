@@ -8,7 +8,7 @@ export const maxTtlMs = 86_400_000;
 export const maxSlotCount = 1000;
 
 /** What an option asks for, where other options may contradict it. */
-export type Demand =
+type Demand =
   | 'names'
   | 'slots'
   | 'shared'
