@@ -5,9 +5,14 @@
 import type { Settings } from '../config/settings.ts';
 import type { RunEvent, RunRecord } from '../run/record.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
-import { endingLine, type Requested } from './ending-line.ts';
 import { type Level, level } from './journal.ts';
-import { eventLine, type WaitEvent, warningOf } from './run-lines.ts';
+import {
+  closingLineOf,
+  eventLine,
+  type Requested,
+  type WaitEvent,
+  warningOf,
+} from './run-lines.ts';
 import type { Output } from './stderr.ts';
 import { WaitNotice, waitStateOf } from './wait-notice.ts';
 
@@ -74,7 +79,7 @@ export class Reporter {
   finished(record: RunRecord): void {
     this.#notice.end();
     const isBusy = record.cause.kind === 'busy';
-    const line = endingLine(this.#settings, record);
+    const line = closingLineOf(this.#settings, record);
     if (line === null || (isBusy && this.#settings.verbosity === 'quiet')) return;
     // A run that was refused is no error: its exit code says so.
     this.#print(isBusy ? 'warning' : 'error', 'finished', line, record);

@@ -1,19 +1,15 @@
 // The events of a run as lines, `what: which: why (what to do)`, and which of them are
 // warnings. Pure. The reporter decides which lines are printed, and when.
 
+import type { Settings } from '../config/settings.ts';
 import { differenceLine } from '../redis/masters-watch.ts';
-import type { Cause, RunEvent } from '../run/record.ts';
-import {
-  failureLine,
-  failuresLine,
-  personLine,
-  roughly,
-  unkillableLine,
-  waiterLine,
-  whichOf,
-} from '../text/lines.ts';
+import type { RunEvent, RunRecord } from '../run/record.ts';
+import { briefEnd, busyAdvice, closingLine, longerWait, unknownStart } from '../text/ends.ts';
+import { failureLine, failuresLine, roughly, unkillableLine, whichOf } from '../text/lines.ts';
+import { lossLine } from '../text/outcomes.ts';
 import { plural } from '../text/plural.ts';
-import { causeOfLoss, exitLine, reasonLine, unknownStart } from './ending-line.ts';
+
+const program = 'redlock-run';
 
 /** An attempt has ended, and the wait goes on: the reporter shows a notice of it. */
 export type WaitEvent = Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>;
@@ -105,15 +101,15 @@ const lines: Lines = {
   },
   'child-started': ({ pid }, which) => `started: ${which}: pid ${pid}`,
   'child-exited': ({ exit, runMs }, which) =>
-    `ended: ${which}: ${exitLine(exit)} after ${roughly(runMs)}`,
+    `ended: ${which}: ${briefEnd(exit)} after ${roughly(runMs)}`,
   'never-started': ({ reason }, which) =>
-    `lost: ${which}: ${reasonLine(reason)}: the command is not started`,
+    `lost: ${which}: ${lossLine(reason, program)}: the command is not started`,
   'unknown-start': (_, which) =>
-    `lost: ${which}: ${reasonLine('guard-lost')}: the command ${unknownStart}`,
+    `lost: ${which}: ${lossLine('guard-lost', program)}: the command ${unknownStart}`,
   relayed: ({ signal }, which) => `relayed: ${which}: ${signal}`,
   stopping: ({ cause, signal, validMs }, which) => {
     const valid = `lock valid for another ${roughly(validMs)}`;
-    return `stopping: ${which}: ${causeLine(cause)}: sent ${signal}, ${valid}`;
+    return `stopping: ${which}: ${briefEnd(cause)}: sent ${signal}, ${valid}`;
   },
   killed: (_, which) => `killed: ${which}: sent SIGKILL`,
   leftovers: ({ count, isKept }, which) => {
@@ -131,22 +127,25 @@ const lines: Lines = {
   'guard-lost': (_, which) => `${which}: the guard process died; ending all that it guarded`,
 };
 
-function causeLine(cause: Cause): string {
-  switch (cause.kind) {
-    case 'lost':
-      return `lost (${causeOfLoss(cause)})`;
-    case 'signal':
-      return `told to stop by ${cause.signal}`;
-    case 'replaced':
-      return `stopped for ${waiterLine(cause.by)}`;
-    case 'stopped':
-      return `asked to stop by ${personLine(cause.by)}`;
-    default:
-      return cause.kind;
-  }
-}
-
 /** Under the lock of an enclosing run (--reentrant) no master is asked. */
 function grantedBy(masterCount: number): string {
   return masterCount === 0 ? 'by the enclosing run' : `on ${plural(masterCount, 'master')}`;
+}
+
+/** What the user asked for, as far as the line about the end says how to do better. */
+export type Requested = Pick<Settings, 'names' | 'command' | 'waitMs' | 'retries' | 'slotCount'>;
+
+/** The line about an end that the exit code alone leaves unclear; null: the exit code is enough. */
+export function closingLineOf(requested: Requested, record: RunRecord): string | null {
+  const { names, command, waitMs, retries, slotCount } = requested;
+  const { cause, childExit } = record;
+  const longer = retries ? 'raise --retry-count' : longerWait(waitMs);
+  const wording = {
+    ttl: '--ttl',
+    giveUpAfter: 'giveUpAfter',
+    onBusy: (holder: string) => busyAdvice(holder, slotCount, longer),
+    onNested: 'choose another name, or --reentrant to run under its lock',
+  };
+  const end = cause.kind === 'child' ? childExit : cause;
+  return end && closingLine(end, { ...record, names, wording, file: command[0] ?? '' });
 }

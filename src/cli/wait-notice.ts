@@ -3,9 +3,9 @@
 // holder changes, and once a minute: a log that is silent for long is taken for a dead job.
 
 import { isInBackground } from '../run/terminal.ts';
+import { otherSlots } from '../text/ends.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
 import { failuresLine, heldByLine, waitingHead, waitingLine } from '../text/lines.ts';
-import { otherSlots } from '../text/refusals.ts';
 import type { WaitEvent } from './run-lines.ts';
 import { mayColour, type Output } from './stderr.ts';
 import type { TerminalLine } from './terminal-line.ts';

@@ -2,10 +2,10 @@
 // does not take the lock, so another client may have it a moment later.
 
 import { gaveUpAfter, type ShownHolder } from '../lock/wait.ts';
+import { busyLine, heldAroundLine, noQuorumLine } from '../text/ends.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { waitedOn } from '../text/lines.ts';
-import { busyLine, heldAroundLine, noQuorumLine } from '../text/refusals.ts';
 import type { Call } from './call.ts';
 import type { LockState } from './lock-state.ts';
 import { describe, headlineOf, together } from './lock-text.ts';

@@ -7,9 +7,9 @@
 
 import type { MasterFailure } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
+import { refusalLine } from '../text/ends.ts';
 import { whichOf } from '../text/lines.ts';
 import { lossLine } from '../text/outcomes.ts';
-import { refusalLine } from '../text/refusals.ts';
 
 /**
  * - `busy`: held by someone else for all of the wait; see `holder` and `freeInMs`

@@ -1,13 +1,14 @@
 // What a record comes to: an exit status (a number, or a signal that is raised again), the facts of
 // --report and hooks, and the entry in the history. *Note:* main raises INT, TERM and HUP again
 // instead of exiting with 128 + n, so that a loop of a shell around redlock-run ends too; `$?` is
-// the same. The sentences are in cli/ending-line.ts.
+// the same. The sentences are in text/ends.ts.
 
 import assert from 'node:assert/strict';
 import os from 'node:os';
 import { blockerOf, renderRun } from '../lock/history.ts';
 import type { HolderRecord } from '../lock/value.ts';
-import { type Outcome, outcomeOfKind, outcomeTable } from '../text/outcomes.ts';
+import { outcomeOfEnd } from '../text/ends.ts';
+import { type Outcome, outcomeTable } from '../text/outcomes.ts';
 import { blockerIn, type Ending, type RunRecord, type Signal } from './record.ts';
 import { raisedAgain } from './signals.ts';
 
@@ -36,8 +37,8 @@ function bySignal(signal: Signal): ExitStatus {
 }
 
 export function outcomeOf({ cause, childExit }: Ended): Outcome {
-  if (cause.kind !== 'child') return outcomeOfKind[cause.kind];
-  return childExit === null ? 'ran' : outcomeOfKind[childExit.kind];
+  if (cause.kind !== 'child') return outcomeOfEnd(cause);
+  return childExit === null ? 'ran' : outcomeOfEnd(childExit);
 }
 
 /** The facts that --report, hooks and the history share, by the same names; in whole ms. */

@@ -119,28 +119,27 @@ export function exitCodesOf(program: 'run' | 'ctl'): (readonly [code: string, me
   });
 }
 
-/** A wrong command line: exit 64. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-  readonly exitCode = exitCode.usage;
-
+/** With a message of one line, whatever is quoted in it. */
+class LineError extends Error {
   constructor(message: string) {
     super(oneLine(message));
   }
+}
+
+/** A wrong command line: exit 64. */
+export class UsageError extends LineError {
+  override readonly name = 'UsageError';
+  readonly exitCode = exitCode.usage;
 }
 
 /** A wrong configuration (file, environment, list of masters): exit 78. */
-export class ConfigError extends Error {
+export class ConfigError extends LineError {
   override readonly name = 'ConfigError';
   readonly exitCode = exitCode.config;
-
-  constructor(message: string) {
-    super(oneLine(message));
-  }
 }
 
 /** Output that was asked for cannot be written: exit 74. */
-export class OutputError extends Error {
+export class OutputError extends LineError {
   override readonly name = 'OutputError';
   readonly exitCode = exitCode.output;
 }

@@ -1,5 +1,5 @@
-// How a run can end: one table of outcomes, each with its word, its exit status and its sentences;
-// one of the kinds of ends, each with its outcome; and one of the reasons for which a lock is lost.
+// The outcomes of runs, each with its word, its exit status and its sentences, and the reasons for
+// which a lock is lost. ends.ts has the kinds of ends that come to an outcome.
 
 import type { KeeperLossReason } from '../lock/lease-keeper.ts';
 import { exitCode } from './errors.ts';
@@ -106,32 +106,6 @@ export const outcomeTable = {
 } as const satisfies Readonly<Record<string, Row>>;
 
 export type Outcome = keyof typeof outcomeTable;
-
-/** The outcome of each kind of end: of a wait, of a run that was stopped, of a command. */
-export const outcomeOfKind = {
-  busy: 'busy',
-  superseded: 'superseded',
-  nested: 'nested',
-  unreachable: 'no-quorum',
-  'too-slow': 'no-quorum',
-  misconfigured: 'misconfigured',
-  'enclosing-lost': 'lost',
-  aborted: 'aborted',
-  'caller-gone': 'aborted',
-  signal: 'signal',
-  'max-run': 'max-run',
-  lost: 'lost',
-  replaced: 'replaced',
-  stopped: 'stopped',
-  exited: 'ran',
-  signaled: 'ran',
-  'unknown-exit': 'ran',
-  'unknown-start': 'ran',
-  'never-started': 'ran',
-  'not-found': 'not-found',
-  'not-executable': 'not-executable',
-  'cannot-start': 'not-started',
-} as const satisfies Readonly<Record<string, Outcome>>;
 
 /** Whether a word from a master is one of them: another version may have written it. */
 export function isOutcome(word: string): word is Outcome {

@@ -10,10 +10,10 @@ import { alone, type Lease } from '../../lock/types.ts';
 import { type HolderRecord, newClaim } from '../../lock/value.ts';
 import type { IsHeldAround, NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
+import { busyAdvice, longerWait, outcomeOfEnd, refusalLine } from '../../text/ends.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
 import { heldAroundOf } from '../../text/held-locks.ts';
-import { outcomeOfKind, outcomeTable } from '../../text/outcomes.ts';
-import { busyAdvice, longerWait, refusalLine } from '../../text/refusals.ts';
+import { outcomeTable } from '../../text/outcomes.ts';
 import type { Call } from '../call.ts';
 
 /**
@@ -121,8 +121,8 @@ export function failed(
     onNested: 'choose another name',
   });
   if (line !== null) tell(line);
-  const { status } = outcomeTable[outcomeOfKind[refusal.kind]];
-  return status === 'conflict' ? settings.conflictExitCode : status;
+  const { status } = outcomeTable[outcomeOfEnd(refusal)];
+  return typeof status === 'number' ? status : settings.conflictExitCode;
 }
 
 /** The lock that the command line names. */

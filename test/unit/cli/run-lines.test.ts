@@ -3,8 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commandLine, endingLine } from '../../../src/cli/ending-line.ts';
-import { eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
+import { closingLineOf, eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
 import type { NotAcquired } from '../../../src/lock/wait.ts';
 import {
@@ -175,7 +174,7 @@ const lineOf = (
   slotCount: number | null = 3,
   unkillable: RunRecord['unkillable'] = [],
 ) =>
-  endingLine(
+  closingLineOf(
     { names: ['job'], command: ['cmd'], waitMs: null, retries: null, slotCount },
     {
       ...notStarted,
@@ -336,6 +335,11 @@ test.each<[string, NotAcquired, string]>([
 });
 
 test('a command that cannot be started is named', () => {
+  const commandLine = (childExit: ChildExit, file: string, names: readonly string[] = ['job']) =>
+    closingLineOf(
+      { names, command: [file], waitMs: null, retries: null, slotCount: null },
+      { ...notStarted, cause: { kind: 'child' }, childExit },
+    );
   expect(commandLine({ kind: 'not-found' }, 'ls -d /tmp')).toBe(
     'command: "ls -d /tmp": not found (write its words without quotes, or -c STRING for a shell)',
   );
