@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { ConfigError, exitCode, fileError, UsageError } from '../text/errors.ts';
 import { oneLine, printableLines } from '../text/foreign-text.ts';
-import { prefixOf } from './journal.ts';
+import { prefixOf } from './stderr.ts';
 
 /** An error with one line for people and the exit code that belongs to it. */
 export type Expected = Error & { readonly exitCode: number };

@@ -5,7 +5,6 @@
 import type { Settings } from '../config/settings.ts';
 import type { RunEvent, RunRecord } from '../run/record.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
-import { type Level, level } from './journal.ts';
 import {
   closingLineOf,
   eventLine,
@@ -13,35 +12,29 @@ import {
   type WaitEvent,
   warningOf,
 } from './run-lines.ts';
-import type { Output } from './stderr.ts';
+import { type Level, type Output, prefixOf } from './stderr.ts';
 import { WaitNotice, waitStateOf } from './wait-notice.ts';
 
 /** `logFormat` json: the same lines at the same moments, each as one object with the facts. */
-export type ReporterSettings = Requested & Pick<Settings, 'verbosity' | 'logFormat' | 'traceId'>;
+type Reported = Requested & Pick<Settings, 'verbosity' | 'logFormat' | 'traceId'>;
 
 export class Reporter {
-  readonly #settings: ReporterSettings;
+  readonly #settings: Reported;
   readonly #output: Output;
-  readonly #hasLevels: boolean;
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #notice: WaitNotice;
   /** The event of the wait that came last. */
   #waitEvent: WaitEvent | null = null;
 
-  /** `hasLevels`: stderr is the journal, which reads a level at the beginning of a line. */
-  constructor(
-    settings: ReporterSettings,
-    output: Output,
-    hasLevels: boolean,
-    environment: NodeJS.ProcessEnv,
-  ) {
-    this.#hasLevels = hasLevels;
+  constructor(settings: Reported, output: Output, environment: NodeJS.ProcessEnv) {
     this.#settings = settings;
     this.#output = output;
+    this.#environment = environment;
     const { names, waitMs, logFormat } = settings;
     const print = (line: string, paint: (line: string) => string, waitedMs: number) =>
       this.#waitLine(line, { ...this.#waitEvent, waitedMs }, paint);
-    const isPlain = logFormat === 'json';
-    this.#notice = new WaitNotice({ names, waitMs, print, isPlain }, output, environment);
+    const log = logFormat === 'json' ? { write: (text: string) => output.write(text) } : output;
+    this.#notice = new WaitNotice(names, waitMs, print, log, environment);
   }
 
   event(event: RunEvent): void {
@@ -110,7 +103,6 @@ export class Reporter {
   ): void {
     this.#notice.interrupt();
     const { names, logFormat, traceId } = this.#settings;
-    const prefix = this.#hasLevels ? `<${level[levelName]}>` : '';
     const line =
       logFormat === 'text'
         ? `redlock-run: ${paint(oneLine(message))}\n`
@@ -123,7 +115,7 @@ export class Reporter {
             kind,
             message,
           });
-    this.#output.write(prefix + line);
+    this.#output.write(prefixOf(levelName, this.#environment) + line);
   }
 }
 

@@ -58,3 +58,21 @@ export function mayColour(isTerminal: boolean, environment: NodeJS.ProcessEnv): 
   if (FORCE_COLOR) return !['0', 'false'].includes(FORCE_COLOR);
   return isTerminal && TERM !== 'dumb';
 }
+
+/** As in syslog(3). */
+const level = { error: 3, warning: 4, notice: 5, info: 6 } as const;
+export type Level = keyof typeof level;
+
+/**
+ * `<4>`, by which the journal of systemd stores a line as a warning: only where stderr is the
+ * journal itself, whose `<device>:<inode>` $JOURNAL_STREAM has; see sd-daemon(3).
+ */
+export function prefixOf(name: Level, { JOURNAL_STREAM: stream }: NodeJS.ProcessEnv): string {
+  if (!stream) return '';
+  try {
+    const { dev, ino } = fstatSync(2);
+    return stream === `${dev}:${ino}` ? `<${level[name]}>` : '';
+  } catch {
+    return '';
+  }
+}

@@ -24,28 +24,21 @@ export interface WaitState {
   readonly why: (nowMs: number) => string;
 }
 
-export interface WaitNoticeSettings {
-  readonly names: readonly string[];
-  /** How long the wait may last, in ms; null: indefinitely. */
-  readonly waitMs: number | null;
-  /** Prints a line; `paint` adds colours to it. `waitedMs`: for how long the wait has lasted. */
-  readonly print: (line: string, paint: Paint, waitedMs: number) => void;
-  /** Lines are printed, and nothing is drawn, also on a terminal: JSON. */
-  readonly isPlain: boolean;
-}
+/** Prints a line; `paint` adds colours to it. `waitedMs`: for how long the wait has lasted. */
+type Print = (line: string, paint: Paint, waitedMs: number) => void;
 
 const everyMs = 1_000;
 /** For how long a log may be silent. */
 const maxSilenceMs = 60_000;
 
 export class WaitNotice {
-  readonly #settings: WaitNoticeSettings;
+  readonly #names: readonly string[];
+  readonly #waitMs: number | null;
+  readonly #print: Print;
   readonly #output: Output;
-  readonly #isTerminal: boolean;
-  readonly #isDumb: boolean;
+  /** dumb: a terminal that cannot move its cursor. */
+  readonly #medium: 'terminal' | 'dumb' | 'log';
   readonly #hasColour: boolean;
-  /** null: it is not loaded yet. */
-  #paint: Paint | null;
   #beganAt = Number.POSITIVE_INFINITY;
   #updateCount = 0;
   #state: WaitState | null = null;
@@ -54,16 +47,26 @@ export class WaitNotice {
   /** What was printed last, and when; null: nothing yet. */
   #printed: { readonly key: string; readonly at: number } | null = null;
 
-  constructor(settings: WaitNoticeSettings, output: Output, environment: NodeJS.ProcessEnv) {
-    this.#settings = settings;
+  /**
+   * `waitMs`: how long the wait may last; null: indefinitely. `output`: without isTTY all lines are
+   * printed, and nothing is drawn.
+   */
+  constructor(
+    names: readonly string[],
+    waitMs: number | null,
+    print: Print,
+    output: Output,
+    environment: NodeJS.ProcessEnv,
+  ) {
+    this.#names = names;
+    this.#waitMs = waitMs;
+    this.#print = print;
     this.#output = output;
     // A terminal may say that its width is 0, as script(1) does in CI: it is a log.
-    const hasWidth = Number(output.columns) > 0;
-    const isTerminal = output.isTTY === true && hasWidth && !settings.isPlain;
+    const isTerminal = output.isTTY === true && Number(output.columns) > 0;
+    const kind = environment.TERM === 'dumb' ? 'dumb' : 'terminal';
+    this.#medium = isTerminal ? kind : 'log';
     this.#hasColour = mayColour(isTerminal, environment);
-    this.#paint = this.#hasColour ? null : (head) => head;
-    this.#isTerminal = isTerminal;
-    this.#isDumb = this.#isTerminal && environment.TERM === 'dumb';
   }
 
   /** An attempt has ended without the lock, and the wait, which has lasted `waitedMs`, goes on. */
@@ -93,59 +96,43 @@ export class WaitNotice {
   }
 
   async #show(): Promise<void> {
-    this.#paint ??= (await import('./colour.ts')).paintedWait;
-    if (this.#state === null) return;
-    const isDrawn = this.#isTerminal && !this.#isDumb;
-    if (isDrawn) await this.#draw(this.#paint);
-    else this.#print(this.#state, this.#paint);
-  }
-
-  /** The line, and what gives its beginning a colour. */
-  #shown({ why, position }: WaitState, paint: Paint): { line: string; paintRow: Paint } {
-    const { names, waitMs } = this.#settings;
-    const waitedMs = this.#waitedMs();
-    const head = waitingHead({ waitedMs, waitMs });
-    const line = waitingLine({ names, waitMs, position, waitedMs, why: why(Date.now()) });
-    const paintRow = (row: string) =>
-      row.startsWith(head) ? paint(head) + row.slice(head.length) : row;
-    return { line: oneLine(line), paintRow };
-  }
-
-  #waitedMs(): number {
-    return performance.now() - this.#beganAt;
-  }
-
-  async #draw(paint: Paint): Promise<void> {
-    if (this.#drawn === null) {
+    const paint = this.#hasColour ? (await import('./colour.ts')).paintedWait : null;
+    if (this.#medium === 'terminal') {
       const { TerminalLine } = await import('./terminal-line.ts');
-      const mayWrite = () => !isInBackground();
-      this.#drawn ??= new TerminalLine(this.#output, mayWrite, this.#hasColour);
+      this.#drawn ??= new TerminalLine(this.#output, () => !isInBackground(), this.#hasColour);
     }
-    if (this.#state === null || !this.#isShowable()) return;
-    const { line, paintRow } = this.#shown(this.#state, paint);
-    this.#drawn.draw(line, paintRow);
+    if (this.#state === null || !this.#isShowable() || !this.#isDue(this.#state)) return;
+    const waitedMs = performance.now() - this.#beganAt;
+    const facts = { names: this.#names, waitMs: this.#waitMs, waitedMs };
+    const { position, why } = this.#state;
+    const line = oneLine(waitingLine({ ...facts, position, why: why(Date.now()) }));
+    const head = waitingHead(facts);
+    const paintRow = (row: string) =>
+      paint && row.startsWith(head) ? paint(head) + row.slice(head.length) : row;
+    if (this.#drawn !== null) this.#drawn.draw(line, paintRow);
+    else this.#print(line, paintRow, waitedMs);
   }
 
   /** In the background the terminal is another program's: what is on it is no longer ours. */
   #isShowable(): boolean {
-    if (!this.#isTerminal || !isInBackground()) return true;
+    if (this.#medium === 'log' || !isInBackground()) return true;
     this.#drawn?.forget();
     return false;
   }
 
-  #print(state: WaitState, paint: Paint): void {
+  /** Whether a line is to be printed now; on a terminal it is drawn each time. */
+  #isDue({ key, printAfterMs }: WaitState): boolean {
+    if (this.#medium === 'terminal') return true;
     const now = performance.now();
-    if (this.#isDumb && (this.#printed !== null || !this.#isShowable())) return;
-    if (this.#waitedMs() < state.printAfterMs) return;
+    if (now - this.#beganAt < printAfterMs) return false;
     if (this.#printed !== null) {
       const silentMs = now - this.#printed.at;
       // A queue may move many times a second.
-      const hasChanged = state.key !== this.#printed.key && silentMs >= everyMs;
-      if (!hasChanged && silentMs < maxSilenceMs) return;
+      const hasChanged = key !== this.#printed.key && silentMs >= everyMs;
+      if (this.#medium === 'dumb' || (!hasChanged && silentMs < maxSilenceMs)) return false;
     }
-    this.#printed = { key: state.key, at: now };
-    const { line, paintRow } = this.#shown(state, paint);
-    this.#settings.print(line, paintRow, this.#waitedMs());
+    this.#printed = { key, at: now };
+    return true;
   }
 }
 

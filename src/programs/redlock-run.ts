@@ -3,7 +3,6 @@
 
 import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { helpColumns, renderHelp, renderVersion } from '../cli/help.ts';
-import { isJournal } from '../cli/journal.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
 import { openStderr } from '../cli/stderr.ts';
@@ -39,8 +38,7 @@ export async function main(argv: readonly string[], folder: string): Promise<num
     checkDescriptors(Math.max(settings.masters.length, minMasters));
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
-    const { env } = process;
-    const reporter = new Reporter(settings, stderr.output, isJournal(env), env);
+    const reporter = new Reporter(settings, stderr.output, process.env);
     for (const warning of settings.warnings) reporter.warn(warning);
     for (const warning of settings.minorWarnings) reporter.minorWarning(warningLine(warning));
     const { code, signal } = await runJob(settings, reporter, folder).finally(stderr.flush);

@@ -46,7 +46,7 @@ export function holderLine(value: string, remainingMs: number | null, count: num
   const freeze = parseFreeze(value);
   if (freeze !== null) return freezeLine(freeze, remainingMs);
   if (value === '') return 'free, but other waiters are ahead in the queue';
-  const holder = isMode(value) ? modeLine(value) : holderRecordLine(value);
+  const holder = isMode(value) ? modeLine(value) : `held by ${holderText(value)}`;
   if (count > 1) {
     const end =
       remainingMs === null
@@ -82,31 +82,31 @@ export function freezeLine(freeze: ShownFreeze, remainingMs: number | null): str
 }
 
 /** The same without its end: `frozen by ops@web1 since 2026-11-21T02:00:00Z: "no deploys today"` */
-export function frozenLine({ user, host, since, note }: ShownFreeze): string {
-  const person = `${printable(user)}@${printable(host)}`;
-  return `frozen by ${person} since ${printable(since)}: ${quoted(note)}`;
+export function frozenLine(freeze: ShownFreeze): string {
+  return frozenBy(freeze, ` since ${printable(freeze.since)}`);
 }
 
-function holderRecordLine(value: string): string {
-  return `held by ${holderText(value)}`;
+function frozenBy({ user, host, note }: ShownFreeze, since: string): string {
+  return `frozen by ${at(user, host)}${since}: ${quoted(note)}`;
+}
+
+function at(user: string, host: string): string {
+  return `${printable(user)}@${printable(host)}`;
 }
 
 /** "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z, note "why"" */
 export function holderText(value: string): string {
   const { token, record } = parseValue(value);
-  if (!record) return `another program (${foreignValue(token)})`;
-  const [user, host, label, since] = [record.user, record.host, record.label, record.since].map(
-    (text) => printable(text),
-  );
-  return `${user}@${host}, pid ${record.pid}, ${label}, since ${since}${reasonBehind(record)}`;
+  if (!record) return foreignProgram(token);
+  const { user, host, pid, label, since } = record;
+  const process = `${at(user, host)}, pid ${pid}, ${printable(label)}`;
+  return `${process}, since ${printable(since)}${reasonBehind(record)}`;
 }
 
-/**
- * "value 0af3", or the words of the scripts for a value without text: "an empty value", "a hash".
- */
-export function foreignValue(value: string): string {
-  const [, said] = /^\((an empty value|a (list|set|zset|hash|stream))\)$/.exec(value) ?? [];
-  return said ?? `value ${printable(value, 40)}`;
+/** "another program (value 0af3)", or in the words of the scripts "another program (a hash)". */
+function foreignProgram(value: string): string {
+  const [, kind] = /^\((an empty value|a (list|set|zset|hash|stream))\)$/.exec(value) ?? [];
+  return `another program (${kind ?? `value ${printable(value, 40)}`})`;
 }
 
 /** The line about a lock with several holders: "held by shared holders". */
@@ -126,7 +126,7 @@ export function waiterLine(id: string): string {
 
 /** `ops@web1 (pid 4711): "the disk is full"` */
 export function personLine({ user, host, pid, note }: Person): string {
-  const person = `${printable(user)}@${printable(host)} (pid ${pid})`;
+  const person = `${at(user, host)} (pid ${pid})`;
   return note === null ? person : `${person}: ${quoted(note)}`;
 }
 
@@ -200,33 +200,19 @@ export function heldByLine(
 ): string {
   if (value === '') return 'free, but other waiters are ahead in the queue';
   const freeze = parseFreeze(value);
-  if (freeze !== null) return frozenBy(freeze, nowMs);
-  const holder = isMode(value) ? modeLine(value) : heldBy(value, nowMs);
-  const kept = keptLine(value);
-  const known = kept === '' ? '' : `; ${kept}`;
-  const forEver = remainingMs === null ? '; it never expires by itself' : '';
-  return count > 1
-    ? `masters show ${count} holders, on some it is ${holder}${forEver}`
-    : `${holder}${known}${forEver}`;
-}
-
-function heldBy(value: string, nowMs: number): string {
+  if (freeze !== null) return frozenBy(freeze, spanSince(freeze.since, nowMs));
   const { token, record } = parseValue(value);
-  return `held by ${record ? waitedOn(record, nowMs) : `another program (${foreignValue(token)})`}`;
-}
-
-/** `frozen by ops@web1 for 3m20s: "no deploys today"` */
-function frozenBy({ user, host, since, note }: Freeze, nowMs: number): string {
-  const person = `${printable(user)}@${printable(host)}`;
-  return `frozen by ${person}${spanSince(since, nowMs)}: ${quoted(note)}`;
+  const held = record ? waitedOn(record, nowMs) : foreignProgram(token);
+  const holder = isMode(value) ? modeLine(value) : `held by ${held}`;
+  const end = remainingMs === null ? '; it never expires by itself' : '';
+  if (count > 1) return `masters show ${count} holders, on some it is ${holder}${end}`;
+  const kept = keptLine(value);
+  return `${holder}${kept === '' ? '' : `; ${kept}`}${end}`;
 }
 
 /** "ops@web1 (pid 4711, deploy.sh) for 3m20s" */
-export function waitedOn(record: HolderRecord, nowMs: number): string {
-  const [user, host, label] = [record.user, record.host, record.label].map((text) =>
-    printable(text),
-  );
-  return `${user}@${host} (pid ${record.pid}, ${label})${spanSince(record.since, nowMs)}`;
+export function waitedOn({ user, host, pid, label, since }: HolderRecord, nowMs: number): string {
+  return `${at(user, host)} (pid ${pid}, ${printable(label)})${spanSince(since, nowMs)}`;
 }
 
 /** " for 3m20s"; empty where `since` is no time. */

@@ -86,7 +86,7 @@ export function noticeOf(
   // Not by `tell`, which would show a colour as text.
   const print = (line: string, paint: (line: string) => string) =>
     stderr.write(`redlockctl: ${paint(line)}\n`);
-  return new WaitNotice({ names, waitMs, print, isPlain: false }, stderr, environment);
+  return new WaitNotice(names, waitMs, print, stderr, environment);
 }
 
 /** The token; with --json the lease and these facts. */

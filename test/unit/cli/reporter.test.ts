@@ -2,10 +2,11 @@
 // a wait.
 
 import { describe, expect, test } from 'vitest';
-import { Reporter, type ReporterSettings } from '../../../src/cli/reporter.ts';
+import { Reporter } from '../../../src/cli/reporter.ts';
+import type { Settings } from '../../../src/config/settings.ts';
 import { type Cause, notStarted, type RunEvent, type RunRecord } from '../../../src/run/record.ts';
 
-type Verbosity = ReporterSettings['verbosity'];
+type Verbosity = Settings['verbosity'];
 
 /** A reporter that writes into a list. */
 function reporterFor(
@@ -26,7 +27,6 @@ function reporterFor(
       traceId: null,
     },
     { ...terminal, write: (text) => lines.push(text) },
-    false,
     {},
   );
   return { reporter, lines };

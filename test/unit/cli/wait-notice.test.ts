@@ -12,12 +12,9 @@ function noticeOn(terminal: object = {}, environment: NodeJS.ProcessEnv = {}) {
   const lines: string[] = [];
   const drawn: string[] = [];
   const notice = new WaitNotice(
-    {
-      names: ['job'],
-      waitMs: 600_000,
-      print: (line, paint) => lines.push(paint(line)),
-      isPlain: false,
-    },
+    ['job'],
+    600_000,
+    (line, paint) => lines.push(paint(line)),
     { ...terminal, write: (text) => drawn.push(text) },
     environment,
   );
