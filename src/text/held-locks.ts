@@ -18,9 +18,13 @@ export interface EnclosingLease extends Pick<Lease, 'fence'> {
   readonly holder: string;
 }
 
-/** The names of REDLOCK_HELD, outermost first. */
-function heldNames(environment: NodeJS.ProcessEnv): string[] {
-  return listIn(environment.REDLOCK_HELD).map(decoded);
+/** Outermost first. `lease`: as in REDLOCK_HELD_LEASES; empty where it is unknown. */
+function heldIn({ REDLOCK_HELD, REDLOCK_HELD_LEASES }: NodeJS.ProcessEnv) {
+  const leases = listIn(REDLOCK_HELD_LEASES);
+  return listIn(REDLOCK_HELD).map((name, index) => ({
+    name: decoded(name),
+    lease: leases[index] ?? '',
+  }));
 }
 
 /** The lock under all of these names that one enclosing run has acquired; null: none has. */
@@ -28,15 +32,12 @@ export function enclosingLeaseOf(
   environment: NodeJS.ProcessEnv,
   names: readonly string[],
 ): EnclosingLease | null {
-  const held = heldNames(environment);
-  const leases = listIn(environment.REDLOCK_HELD_LEASES);
-  const entries = new Set(
-    names.map((name) => (held.includes(name) ? (leases[held.indexOf(name)] ?? '') : null)),
-  );
-  const [entry] = entries;
-  if (entries.size !== 1 || entry === null) return null;
+  const held = heldIn(environment);
+  const leases = new Set(names.map((name) => held.find((one) => one.name === name)?.lease));
+  const [lease] = leases;
+  if (leases.size !== 1 || lease === undefined) return null;
   const [, token = '', fence = '', ttlMs = '', slot, slotCount, holder = ''] =
-    /^([\w-]+):(\d*):(\d{1,8})(?::(?:(\d+)\/(\d+))?:([\d.]*))?$/.exec(entry ?? '') ?? [];
+    /^([\w-]+):(\d*):(\d{1,8})(?::(?:(\d+)\/(\d+))?:([\d.]*))?$/.exec(lease) ?? [];
   const sharing: Sharing = slot
     ? { kind: 'slots', slot: Number(slot), slotCount: Number(slotCount) }
     : alone.sharing;
@@ -56,10 +57,9 @@ export function heldAroundOf(
   names: readonly string[],
   isOwnHold: (holder: NonNullable<ShownHolder['record']>) => boolean,
 ): IsHeldAround {
-  const leases = listIn(environment.REDLOCK_HELD_LEASES);
-  const tokens = heldNames(environment).flatMap((name, index) =>
-    names.includes(name) ? [leases[index]?.split(':')[0] ?? ''] : [],
-  );
+  const tokens = heldIn(environment)
+    .filter(({ name }) => names.includes(name))
+    .map(({ lease }) => lease.replace(/:.*/, ''));
   const isEnclosing = ({ token, isAlone }: ShownHolder) =>
     tokens.length > 0 &&
     (!isAlone || tokens.includes('') || (token !== null && tokens.includes(token)));
@@ -76,22 +76,18 @@ export function heldVariables(
   holder: string,
   nameOf: (holder: string) => string,
 ): NodeJS.ProcessEnv {
-  const leases = listIn(environment.REDLOCK_HELD_LEASES);
-  const ours = encodedList(claim.resources);
-  const all = listIn(environment.REDLOCK_HELD).map((name, index) => ({
-    name,
-    lease: (leases[index] ?? '').replace(/[^:]*$/, nameOf),
-  }));
-  const { sharing } = claim;
+  const { sharing, resources } = claim;
   const slot = sharing.kind === 'slots' ? `${sharing.slot}/${sharing.slotCount}` : '';
-  const lease = [claim.token, fence ?? '', claim.ttlMs, slot, nameOf(holder)].join(':');
+  const ours = [claim.token, fence ?? '', claim.ttlMs, slot, nameOf(holder)].join(':');
   const held = [
-    ...all.filter(({ name }) => !ours.includes(name)),
-    ...ours.map((name) => ({ name, lease })),
+    ...heldIn(environment)
+      .filter(({ name }) => !resources.includes(name))
+      .map(({ name, lease }) => ({ name, lease: lease.replace(/[^:]*$/, nameOf) })),
+    ...resources.map((name) => ({ name, lease: ours })),
   ];
   return {
-    REDLOCK_HELD: held.map(({ name }) => name).join(','),
-    REDLOCK_HELD_LEASES: held.map((one) => one.lease).join(','),
+    REDLOCK_HELD: encodedList(held.map(({ name }) => name)).join(','),
+    REDLOCK_HELD_LEASES: held.map(({ lease }) => lease).join(','),
   };
 }
 
