@@ -92,7 +92,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
         '(leave --safely out)',
     );
   }
-  if (!(await isConfirmed(call, name, effect))) return refused('not confirmed: left alone');
+  if (!(await isConfirmed(call, effect))) return refused('not confirmed: left alone');
   query.reset();
   const target = { query, name, value, by };
   if (!isSafe) return told(call, target, await query.remove(name, value, sharing), effect);
@@ -113,19 +113,13 @@ function holderMeant({ holders }: LockState, token: string | null): Holder | Bro
 }
 
 /** @throws UsageError where there is no terminal to ask on */
-async function isConfirmed(
-  { args, ask, columns }: Call,
-  name: string,
-  effect: string,
-): Promise<boolean> {
+async function isConfirmed({ args, confirm, columns }: Call, effect: string): Promise<boolean> {
   if (args.has('--yes')) return true;
-  if (ask === null)
+  if (confirm === null)
     throw new UsageError(
       'break: no terminal to ask on (say --yes, or name the holder by --token too)',
     );
-  const question = fitted(`Break ${quoted(name)}? If so, ${effect} [y/N]`, columns);
-  const answer = await ask(`${question} `);
-  return /^y(es)?$/i.test(answer.trim());
+  return confirm(fitted(`Break ${quoted(args.name)}? If so, ${effect}`, columns));
 }
 
 /** "; others are kept out for another 20s, by when it has stopped" */

@@ -5,25 +5,20 @@ import type { TonedLine } from '../cli/colour.ts';
 import type { Output as StderrOutput } from '../cli/stderr.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { HolderRecord } from '../lock/value.ts';
-import type { VerbArguments } from './command-line.ts';
 import type { Screen } from './screen.ts';
 import type { CtlSettings } from './settings.ts';
 
-/** A process, told apart from a later one of the same number. */
-export interface OwnerProcess {
-  readonly pid: number;
-  readonly startedAt: number;
-}
-
-/** The processes of this machine, as far as a lock is held for one of them. */
-export interface Processes {
-  /** null: there is no such process. */
-  ownerOf(pid: number): OwnerProcess | null;
-  /** The process that has called this program. */
-  caller(): OwnerProcess | null;
-  isThere(owner: OwnerProcess): boolean;
-  /** Why redlock-run cannot keep the processes of a command together here; null: it can. */
-  whyUnguarded(): Promise<string | null>;
+/** What the command line has for the verb, by long names of options. */
+export interface VerbArguments {
+  readonly verb: string;
+  readonly operands: readonly string[];
+  /** The first operand; '': there is none. */
+  readonly name: string;
+  readonly has: (long: string) => boolean;
+  /** The value of an option; null: it is not given. */
+  readonly textOf: (long: string) => string | null;
+  /** The values of an option that may be repeated. */
+  readonly textsOf: (long: string) => readonly string[];
 }
 
 /** The variable that makes `hold` the daemon: pid and start of the process it holds for. */
@@ -42,7 +37,8 @@ export interface Call {
     readonly args: readonly string[];
     readonly argv0: string;
   };
-  readonly processes: Processes;
+  /** Why redlock-run cannot keep the processes of a command together here; null: it can. */
+  readonly whyUnguarded: () => Promise<string | null>;
   /** From now on a signal that would end redlockctl aborts this instead: no step is cut short. */
   readonly interrupted: () => AbortSignal;
   /**
@@ -58,8 +54,8 @@ export interface Call {
   readonly stderr: StderrOutput;
   /** To stderr, for people. */
   readonly tell: (text: string) => void;
-  /** Asks a person; null without a terminal to ask on. */
-  readonly ask: ((question: string) => Promise<string>) | null;
+  /** Whether the operator says yes; null without a terminal to ask on. */
+  readonly confirm: ((question: string) => Promise<boolean>) | null;
   /** The width of the terminal that is stdout; null: stdout is no terminal, or has no width. */
   readonly columns: number | null;
   /** Takes the whole terminal; null when there is none. */

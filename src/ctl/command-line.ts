@@ -9,7 +9,6 @@ import {
   type OptionValues,
   optionSpelt,
   textOf as optionText,
-  type PrintArguments,
   readOptions,
   readOptionValues,
   unknownOption,
@@ -18,6 +17,7 @@ import { mistakeInNames } from '../redis/lock-names.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
+import type { VerbArguments } from './call.ts';
 import { isPattern, literal } from './names.ts';
 import {
   allOptions,
@@ -29,24 +29,15 @@ import {
   verbTable,
 } from './verb-table.ts';
 
-export interface VerbArguments {
-  readonly kind: 'verb';
-  readonly row: VerbRow;
-  readonly operands: readonly string[];
-  readonly options: OptionValues;
-  /** By long name, for switches of the verb. */
-  readonly has: (long: string) => boolean;
-  /** The value of an option of the verb, or null. */
-  readonly textOf: (long: string) => string | null;
-  /** The values of an option of the verb that may be repeated. */
-  readonly textsOf: (long: string) => readonly string[];
-}
-
-/** `row`: the verb whose help is asked for; null: all of it. */
+/** `row` of help: the verb that it is about; null: all of it. */
 export type Arguments =
-  | VerbArguments
-  | Exclude<PrintArguments, { kind: 'help' }>
-  | { readonly kind: 'help'; readonly row: VerbRow | null };
+  | { readonly kind: 'version' }
+  | { readonly kind: 'help'; readonly row: VerbRow | null }
+  | ({
+      readonly kind: 'verb';
+      readonly row: VerbRow;
+      readonly options: OptionValues;
+    } & VerbArguments);
 
 /**
  * Parses `argv`, without the name of the program.
@@ -67,33 +58,16 @@ export function parseArguments(argv: readonly string[]): Arguments {
   if (verb === undefined)
     throw new UsageError(`VERB: missing (write one of ${verbNames.join(', ')}; see --help)`);
   const row = rowOf(verb);
-  const known = [...sharedOptions, ...row.options].map(({ long }) => long);
-  for (const long of given.keys()) {
-    if (!known.includes(long))
-      throw new UsageError(`${long}: not an option of ${row.verb} (see --help)`);
-  }
-  const synopsis = `redlockctl ${row.verb} ${row.operands}`.trim();
-  const { min, max } = operandCounts(row);
-  if (rest.length < min)
-    throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
-  if (rest.length > max) {
-    const what = quoted(rest[max] ?? '');
-    const option = row.options.some(({ long }) => long === '--token') ? ' --token T' : '';
-    throw new UsageError(`${row.verb}: ${what}: unexpected argument (write ${synopsis}${option})`);
-  }
-  // The word that is being completed may be empty.
-  if (rest.includes('') && row.verb !== 'completion')
-    throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
-  if (takesNames(row) && !given.has(literal)) refusePatterns(row, rest);
-  const isNamed = ['acquire', 'hold', 'freeze'].includes(row.verb);
-  const mistake = isNamed ? mistakeInNames(rest) : null;
-  if (mistake !== null) throw new UsageError(`${row.verb}: ${mistake}`);
+  refuseOptionsOfOthers(row, given);
+  refuseOperands(row, rest, given.has(literal));
   // The verb is about the masters of --local.
-  if (row.verb === 'local') given.set('--local', true);
+  if (verb === 'local') given.set('--local', true);
   return {
     kind: 'verb',
     row,
+    verb,
     operands: rest,
+    name: rest[0] ?? '',
     options: readOptionValues(given),
     has: (long) => given.has(long),
     textOf: (long) => optionText(given.get(long)),
@@ -101,23 +75,48 @@ export function parseArguments(argv: readonly string[]): Arguments {
   };
 }
 
-/**
- * `freeze 'deploy-*'` would freeze a lock of that name, and bar none of those that match.
- * @throws UsageError
- */
-function refusePatterns({ verb }: VerbRow, names: readonly string[]): void {
-  const pattern = names.find(isPattern);
-  if (pattern === undefined) return;
-  const which = quoted(pattern);
-  const advice = `redlockctl list ${which} shows what matches; ${literal} if it is a name`;
-  throw new UsageError(`${verb}: ${which}: a pattern, and ${verb} takes names only (${advice})`);
+/** @throws UsageError */
+function refuseOptionsOfOthers({ verb, options }: VerbRow, given: Readonly<GivenOptions>): void {
+  const known = [...sharedOptions, ...options].map(({ long }) => long);
+  for (const long of given.keys())
+    if (!known.includes(long))
+      throw new UsageError(`${long}: not an option of ${verb} (see --help)`);
+}
+
+/** @throws UsageError */
+function refuseOperands(row: VerbRow, operands: readonly string[], isLiteral: boolean): void {
+  const { verb } = row;
+  const synopsis = `redlockctl ${synopsisOf(row)}`;
+  const { min, max } = operandCounts(row);
+  if (operands.length < min)
+    throw new UsageError(`${verb}: ${row.operands} missing (write ${synopsis})`);
+  if (operands.length > max) {
+    const what = quoted(operands[max] ?? '');
+    const option = row.options.some(({ long }) => long === '--token') ? ' --token T' : '';
+    throw new UsageError(`${verb}: ${what}: unexpected argument (write ${synopsis}${option})`);
+  }
+  // The word that is being completed may be empty.
+  if (operands.includes('') && verb !== 'completion')
+    throw new UsageError(`${verb}: "": empty (write ${synopsis})`);
+  // `freeze 'deploy-*'` would freeze a lock of that name, and bar none of those that match.
+  const pattern = takesNames(row) && !isLiteral ? operands.find(isPattern) : undefined;
+  if (pattern !== undefined) {
+    const which = quoted(pattern);
+    const advice = `redlockctl list ${which} shows what matches; ${literal} if it is a name`;
+    throw new UsageError(`${verb}: ${which}: a pattern, and ${verb} takes names only (${advice})`);
+  }
+  const isNamed = ['acquire', 'hold', 'freeze'].includes(verb);
+  const mistake = isNamed ? mistakeInNames(operands) : null;
+  if (mistake !== null) throw new UsageError(`${verb}: ${mistake}`);
 }
 
 /** @throws UsageError */
 function rowOf(verb: string): VerbRow {
   const row = verbTable.find((candidate) => candidate.verb === verb);
-  if (row === undefined) throw unknownVerb(verb);
-  return row;
+  if (row !== undefined) return row;
+  const suggestion = nearest(verb, verbNames);
+  const hint = suggestion ? `did you mean ${suggestion}?` : `one of ${verbNames.join(', ')}`;
+  throw new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
 }
 
 /**
@@ -135,12 +134,6 @@ function refuseOptionsAsValues(argv: readonly string[]): void {
     const how = word.startsWith('--') ? `${word}=${value}` : `${word}${value}`;
     throw new UsageError(`${word}: ${quoted(value)}: is an option (write ${how} if it is meant)`);
   }
-}
-
-function unknownVerb(verb: string): UsageError {
-  const suggestion = nearest(verb, verbNames);
-  const hint = suggestion ? `did you mean ${suggestion}?` : `one of ${verbNames.join(', ')}`;
-  return new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
 }
 
 /** For --help and the man page. */
@@ -166,12 +159,12 @@ export function renderHelp(columns = defaultColumns): string {
     'Verbs:',
     ...verbTable.flatMap((row) => [
       ...entry(synopsisOf(row), row.summary, 32, columns),
-      ...indented(row, columns),
+      ...row.options.flatMap((option) =>
+        entry(`    ${flagsOf(option)}`, option.description, 32, columns),
+      ),
     ]),
     '',
-    'Options of all verbs, as in redlock-run:',
-    ...optionEntries(sharedOptions, columns),
-    '',
+    ...helpOfShared(columns),
     ...wrapped(
       'Configuration is that of redlock-run: --config, $REDLOCK_CONFIG, .redlockrc here or in ' +
         'the nearest parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, ' +
@@ -187,32 +180,25 @@ export function renderHelp(columns = defaultColumns): string {
 
 /** The help of one verb, ends with a newline. */
 export function renderVerbHelp(row: VerbRow, columns = defaultColumns): string {
-  const own = row.options.map((option) => ({ ...option, group: 'Output' as const }));
+  const { options, summary, verb } = row;
+  const ownExamples = examples.filter(([line]) => line.startsWith(`redlockctl ${verb} `));
   return [
-    `Usage: redlockctl ${synopsisOf(row)}${own.length === 0 ? '' : ' [options]'}`,
+    `Usage: redlockctl ${synopsisOf(row)}${options.length === 0 ? '' : ' [options]'}`,
     '',
-    ...wrapped(row.summary, columns, '  '),
-    ...(own.length === 0 ? [] : ['', 'Options:', ...optionEntries(own, columns)]),
+    ...wrapped(summary, columns, '  '),
+    ...(options.length === 0 ? [] : ['', 'Options:', ...optionEntries(options, columns)]),
     '',
-    'Options of all verbs, as in redlock-run:',
-    ...optionEntries(sharedOptions, columns),
-    '',
-    ...endOfHelp(
-      'ctl',
-      examples.filter(([line]) => line.startsWith(`redlockctl ${row.verb} `)),
-      columns,
-    ),
+    ...helpOfShared(columns),
+    ...endOfHelp('ctl', ownExamples, columns),
   ].join('\n');
+}
+
+function helpOfShared(columns: number): string[] {
+  const entries = optionEntries(sharedOptions, columns);
+  return ['Options of all verbs, as in redlock-run:', ...entries, ''];
 }
 
 /** `status NAME...` */
 export function synopsisOf({ verb, operands }: VerbRow): string {
   return `${verb} ${operands}`.trim();
-}
-
-/** The options of a verb stand under it. */
-function indented({ options }: VerbRow, columns: number): string[] {
-  return options.flatMap((option) =>
-    entry(`    ${flagsOf(option)}`, option.description, 32, columns),
-  );
 }

@@ -20,47 +20,43 @@ import { scripts } from './completion-scripts.ts';
 import { defaultLimits, MasterQuery } from './master-query.ts';
 import { isPattern, literal } from './names.ts';
 import { readSettings } from './settings.ts';
-import {
-  allOptions,
-  operandCounts,
-  sharedOptions,
-  type VerbOption,
-  verbTable,
-} from './verb-table.ts';
+import { allOptions, operandCounts, sharedOptions, verbTable } from './verb-table.ts';
 
-export interface Candidate {
+interface Candidate {
   readonly word: string;
   /** A description; may be empty. */
   readonly text: string;
 }
 
 /** names: of locks; commands: what the shell can run. */
-export type Lookup = 'names' | 'commands' | 'files';
+type Lookup = 'names' | 'commands' | 'files';
 
 /** `args`: those after the program's name; the last one is to be completed, and may be empty. */
 export function candidatesFor(
   program: string,
   args: readonly string[],
 ): readonly Candidate[] | Lookup {
-  const rows = program === 'redlock-run' ? optionTable : allOptions;
-  const { operands, pending, commandLength } = read(rows, args.slice(0, -1));
-  const isOver = commandLength !== null;
+  const isRun = program === 'redlock-run';
+  const { operands, pending, commandLength } = read(tableOf(program), args.slice(0, -1));
   if (pending !== null) return pending.argument === 'FILE' ? 'files' : plain(choicesOf(pending));
-  const isOption = (args.at(-1) ?? '').startsWith('-') && !isOver;
-  if (program === 'redlock-run') {
-    if (commandLength !== null) return commandLength === 0 ? 'commands' : 'files';
-    if (operands.length > 1) return 'files';
-    if (isOption) return options(optionTable);
-    return operands.length === 0 ? 'names' : 'commands';
-  }
-  const verb = verbTable.find((row) => row.verb === operands[0]);
-  if (isOption) return options([...(verb?.options ?? []), ...sharedOptions]);
-  if (operands.length === 0 || (operands[0] === 'help' && operands.length === 1))
-    return verbTable.map((row) => ({ word: row.verb, text: row.summary }));
-  if (verb === undefined || operands.length > operandCounts(verb).max) return [];
-  if (verb.operands.includes('|'))
-    return operands.length === 1 ? plain(verb.operands.split('|')) : [];
-  return /NAME|PATTERN/.test(verb.operands) ? 'names' : [];
+  const isOption = (args.at(-1) ?? '').startsWith('-') && commandLength === null;
+  if (isRun && commandLength !== null) return commandLength === 0 ? 'commands' : 'files';
+  if (isRun && operands.length > 1) return 'files';
+  if (isRun && isOption) return described(optionTable);
+  if (isRun) return operands.length === 0 ? 'names' : 'commands';
+  const [verb] = operands;
+  const row = verbTable.find((one) => one.verb === verb);
+  if (isOption) return described([...(row?.options ?? []), ...sharedOptions]);
+  if (operands.length === 0 || (verb === 'help' && operands.length === 1))
+    return verbTable.map(({ verb: word, summary: text }) => ({ word, text }));
+  if (row === undefined || operands.length > operandCounts(row).max) return [];
+  if (row.operands.includes('|'))
+    return operands.length === 1 ? plain(row.operands.split('|')) : [];
+  return /NAME|PATTERN/.test(row.operands) ? 'names' : [];
+}
+
+function tableOf(program: string): readonly OptionRow[] {
+  return program === 'redlock-run' ? optionTable : allOptions;
 }
 
 /** The values of an option that has few. */
@@ -69,15 +65,11 @@ function choicesOf({ key }: OptionRow): readonly string[] {
   return (known && kindOf(known).choices) ?? [];
 }
 
-interface Reading {
-  readonly operands: readonly string[];
-  /** The option whose value comes next. */
-  readonly pending: OptionRow | null;
-  /** How many arguments stand behind a `--`; null: there is none. */
-  readonly commandLength: number | null;
-}
-
-function read(rows: readonly OptionRow[], args: readonly string[]): Reading {
+/**
+ * The words typed so far. `pending`: the option whose value comes next; `commandLength`: how many
+ * arguments are behind a `--`; null: there is none.
+ */
+function read(rows: readonly OptionRow[], args: readonly string[]) {
   const operands: string[] = [];
   let pending: OptionRow | null = null;
   for (const [index, word] of args.entries()) {
@@ -93,12 +85,12 @@ function read(rows: readonly OptionRow[], args: readonly string[]): Reading {
   return { operands, pending, commandLength: null };
 }
 
-function options(rows: readonly VerbOption[]): Candidate[] {
+function described(rows: readonly OptionRow[]): Candidate[] {
   return rows.map(({ long, description }) => ({ word: long, text: description }));
 }
 
-function plain(args: readonly string[]): Candidate[] {
-  return args.map((word) => ({ word, text: '' }));
+function plain(words: readonly string[]): Candidate[] {
+  return words.map((word) => ({ word, text: '' }));
 }
 
 /** Before what the shell has to look up by itself. No candidate has a control character. */
@@ -113,10 +105,7 @@ export async function completion(
   clock: Clock,
 ): Promise<string> {
   const [shell = '', ...args] = operands;
-  if (shell === 'words') {
-    const found = await candidates(args, around, clock);
-    return typeof found === 'string' ? `${lookupMark}${found}\n` : render(found);
-  }
+  if (shell === 'words') return completeWords(args, around, clock);
   const script = scripts[shell];
   if (script === undefined)
     throw new UsageError(`completion: ${quoted(shell)}: unknown shell (write bash, zsh or fish)`);
@@ -127,18 +116,24 @@ export async function completion(
   return script;
 }
 
-async function candidates(
+async function completeWords(
   [path = '', ...args]: readonly string[],
   around: ExecutionContext,
   clock: Clock,
-): Promise<readonly Candidate[] | Lookup> {
+): Promise<string> {
   const program = basename(path);
+  const found = candidatesFor(program, args);
+  if (found === 'commands' || found === 'files') return `${lookupMark}${found}\n`;
+  const candidates =
+    found === 'names'
+      ? plain(await namesOf(args.slice(0, -1), program, around, clock).catch(() => []))
+      : found;
   const current = args.at(-1) ?? '';
-  const asked = candidatesFor(program, args);
-  if (asked === 'commands' || asked === 'files') return asked;
-  if (asked !== 'names') return asked.filter(({ word }) => word.startsWith(current));
-  const names = await namesOf(args.slice(0, -1), program, around, clock).catch(() => []);
-  return names.filter((name) => name.startsWith(current)).map((word) => ({ word, text: '' }));
+  // A name with a line break or a control character in it cannot be completed.
+  return candidates
+    .filter(({ word }) => word.startsWith(current) && oneLine(word) === word)
+    .map(({ word, text }) => `${text === '' ? word : `${word}\t${text}`}\n`)
+    .join('');
 }
 
 /** The names of the locks that exist, on the masters that these words would lead to. */
@@ -149,7 +144,7 @@ async function namesOf(
   clock: Clock,
 ): Promise<string[]> {
   const given = new Map() as GivenOptions;
-  readOptions(program === 'redlock-run' ? optionTable : allOptions, given, args);
+  readOptions(tableOf(program), given, args);
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
   // A configuration file in this directory or above may be another user's, and pressing a key is no
   // consent to use it.
@@ -164,12 +159,4 @@ async function namesOf(
   const mayBePattern = program === 'redlock-run' || given.has(literal);
   // The shell would insert a name with a dash as an option.
   return names.filter((name) => !name.startsWith('-') && (mayBePattern || !isPattern(name)));
-}
-
-/** A name with a line break or a control character in it cannot be completed. */
-function render(found: readonly Candidate[]): string {
-  const lines = found
-    .filter(({ word }) => oneLine(word) === word)
-    .map(({ word, text }) => (text === '' ? word : `${word}\t${text}`));
-  return lines.map((line) => `${line}\n`).join('');
 }

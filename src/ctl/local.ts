@@ -4,7 +4,6 @@
 
 import { renderTable } from '../cli/table.ts';
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
-import type { Clock } from '../lock/ports.ts';
 import { localAddress } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
@@ -14,34 +13,32 @@ import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
 import { defaultLimits, MasterQuery } from './master-query.ts';
-import type { CtlSettings } from './settings.ts';
 
 export async function local(call: Call): Promise<number> {
-  const [action = ''] = call.args.operands;
-  switch (action) {
+  const { localDirectory } = call.settings;
+  switch (call.args.name) {
     case 'start':
-      await startLocalMasters({
-        directory: call.settings.localDirectory,
-        environment: process.env,
-      });
+      await startLocalMasters({ directory: localDirectory, environment: process.env });
       return show(call);
     case 'stop':
       return stop(call);
     case 'status':
       return show(call);
     default:
-      throw new UsageError(`local: ${quoted(action)}: unknown (write start, stop or status)`);
+      throw new UsageError(
+        `local: ${quoted(call.args.name)}: unknown (write start, stop or status)`,
+      );
   }
 }
 
 /** Exit 0 when all are running, 69 otherwise. */
 async function show({ args, settings, print }: Call): Promise<number> {
   const masters = await localMasters(settings.localDirectory);
-  const rows = masters.map(({ socket, isListening }) => [
-    `unix://${encodeURI(socket)}`,
-    isListening ? 'running' : 'stopped',
-  ]);
-  const states = rows.map(([url, state]) => ({ url, state }));
+  const states = masters.map(({ socket, isListening }) => ({
+    url: `unix://${encodeURI(socket)}`,
+    state: isListening ? 'running' : 'stopped',
+  }));
+  const rows = states.map(({ url, state }) => [url, state]);
   print(
     args.has('--json') ? jsonLine({ masters: states }) : renderTable(['MASTER', 'STATE'], rows),
   );
@@ -49,21 +46,22 @@ async function show({ args, settings, print }: Call): Promise<number> {
 }
 
 async function stop(call: Call): Promise<number> {
-  const { args, settings, clock, tell, ask } = call;
-  const running = (await localMasters(settings.localDirectory)).filter(
-    ({ isListening }) => isListening,
+  const { args, settings, clock, tell, confirm } = call;
+  const registry = new ServerRegistry();
+  const look = { ...settings, restartGraceMs: 0 };
+  const running = await runningMasters(call);
+  const servers = running.map(
+    ({ socket }) => new Server(localAddress(socket), look, registry, clock, 'look'),
   );
-  const servers = running.map((master) => serverOf(master, settings, clock));
   const query = new MasterQuery(servers, clock, defaultLimits(settings.masterTimeoutMs));
   const names = servers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !args.has('--yes')) {
     const count = `${plural(names.length, 'lock is', 'locks are')} held on them`;
-    if (ask === null)
+    if (confirm === null)
       throw new UsageError(
         `local: stop: ${count} (say --yes to end them too; redlockctl --local list shows them)`,
       );
-    if (!/^y(es)?$/i.test((await ask(`${count}. Stop the masters all the same? [y/N] `)).trim()))
-      return exitCode.busy;
+    if (!(await confirm(`${count}. Stop the masters all the same?`))) return exitCode.busy;
   }
   for (const server of servers) {
     const connection = await server.connected();
@@ -72,29 +70,22 @@ async function stop(call: Call): Promise<number> {
       ? connection
       : await Promise.race([
           connection.call('SHUTDOWN', 'NOSAVE'),
-          query.clock.sleep(settings.masterTimeoutMs),
+          clock.sleep(settings.masterTimeoutMs),
         ]);
     if (isFailed(refusal) && refusal.cause !== 'connection')
       tell(`${server.name}: ${refusal.message}`);
   }
-  const left = (await localMasters(settings.localDirectory)).filter(
-    ({ isListening }) => isListening,
-  );
+  const left = await runningMasters(call);
   for (const { socket } of left)
     tell(
       `local masters: ${socket}: still running: it does not answer ` +
         '(end it by the pid in its .pid file)',
     );
-  if (args.has('--json')) await show({ ...call, tell: () => {} });
+  if (args.has('--json')) await show(call);
   return left.length === 0 ? exitCode.ok : exitCode.unreachable;
 }
 
-function serverOf({ socket }: LocalMaster, settings: CtlSettings, clock: Clock): Server {
-  return new Server(
-    localAddress(socket),
-    { ...settings, restartGraceMs: 0 },
-    new ServerRegistry(),
-    clock,
-    'look',
-  );
+async function runningMasters({ settings }: Call): Promise<LocalMaster[]> {
+  const masters = await localMasters(settings.localDirectory);
+  return masters.filter(({ isListening }) => isListening);
 }

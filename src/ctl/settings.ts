@@ -2,12 +2,10 @@
 
 import type { OptionValues } from '../config/arguments.ts';
 import type { ExecutionContext } from '../config/execution-context.ts';
-import type { Place } from '../config/layer.ts';
-import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
+import { readMasterSettings } from '../config/masters.ts';
 import { refuseContradictions } from '../config/rules.ts';
-import type { ValuesOf } from '../config/setting-table.ts';
 import { Sources } from '../config/sources.ts';
-import { heldTimings, type LockTimings } from '../lock/timings.ts';
+import { heldTimings } from '../lock/timings.ts';
 
 const keys = [
   'ttl',
@@ -28,25 +26,15 @@ const keys = [
   'giveUpAfter',
 ] as const;
 
-type Values = ValuesOf<(typeof keys)[number]>;
+export type CtlSettings = Awaited<ReturnType<typeof readSettings>>;
 
 /**
  * The ttl is what redlock-run would use under the same configuration; of a lock that was acquired
- * with another one only the remaining time is known.
+ * with another one only the remaining time is known. `timingPlaces`: where the timings were given,
+ * for a verb that cannot keep a lock by them.
+ * @throws UsageError (64), ConfigError (78)
  */
-export interface CtlSettings
-  extends Omit<Values, keyof LockTimings | keyof MasterSettings>,
-    LockTimings,
-    MasterSettings {
-  /** Where the timings were given, for a verb that cannot keep a lock by them. */
-  readonly timingPlaces: readonly (Place | null)[];
-}
-
-/** @throws UsageError (64), ConfigError (78) */
-export async function readSettings(
-  options: OptionValues,
-  around: ExecutionContext,
-): Promise<CtlSettings> {
+export async function readSettings(options: OptionValues, around: ExecutionContext) {
   const sources = await Sources.read(options, around);
   const values = sources.values(keys);
   refuseContradictions(sources, keys, []);

@@ -17,39 +17,14 @@ import { type Arguments, parseArguments, renderHelp, renderVerbHelp } from '../c
 import { Output, type Sink } from '../ctl/output.ts';
 import type { Screen } from '../ctl/screen.ts';
 import { readSettings } from '../ctl/settings.ts';
-import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/error.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { HolderRecord } from '../lock/value.ts';
 import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
 import { createPlainClock, createSystemClock, maxTimerMs, systemSources } from '../system/clock.ts';
-import { callerOf, isThere, ownerOf } from '../system/owner.ts';
+import { exitCode } from '../text/errors.ts';
 import { printableLines } from '../text/foreign-text.ts';
-
-type Verb = (call: Call) => Promise<number>;
-
-/** All verbs but completion, which must work without any configuration. */
-const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb>>> = {
-  status: async () => (await import('../ctl/status.ts')).status,
-  list: async () => (await import('../ctl/list.ts')).list,
-  top: async () => (await import('../ctl/top.ts')).top,
-  history: async () => (await import('../ctl/history/history.ts')).history,
-  stop: async () => (await import('../ctl/people/stop.ts')).stop,
-  break: async () => (await import('../ctl/break.ts')).breakLock,
-  freeze: async () => (await import('../ctl/people/freeze.ts')).freeze,
-  thaw: async () => (await import('../ctl/people/freeze.ts')).thaw,
-  acquire: async () => (await import('../ctl/steps/acquire.ts')).acquireForScript,
-  hold: async () => (await import('../ctl/steps/hold.ts')).hold,
-  extend: async () => (await import('../ctl/steps/steps.ts')).extend,
-  release: async () => (await import('../ctl/steps/steps.ts')).release,
-  check: async () => (await import('../ctl/steps/steps.ts')).check,
-  metrics: async () => (await import('../ctl/metrics.ts')).metrics,
-  doctor: async () => (await import('../ctl/doctor/doctor.ts')).doctor,
-  acl: async () => (await import('../ctl/doctor/acl.ts')).acl,
-  wait: async () => (await import('../ctl/wait.ts')).waitUntilFree,
-  local: async () => (await import('../ctl/local.ts')).local,
-};
 
 /** How this program is started, and its folder; the executable passes its own. */
 const ourselves = {
@@ -107,33 +82,34 @@ async function perform(
   const args = parseArguments(argv);
   if (args.kind !== 'verb') {
     output.print(textOf(args, helpColumns(around.stdout)));
-    return 0;
+    return exitCode.ok;
   }
   const { stderr, environment } = around;
+  const { verb, row } = args;
   const context = executionContext(environment);
-  const clock = args.row.verb === 'hold' ? around.clockToStay() : createPlainClock();
-  if (args.row.verb === 'completion') {
+  const clock = verb === 'hold' ? around.clockToStay() : createPlainClock();
+  if (row.load === undefined) {
     const { completion } = await import('../ctl/completion.ts');
     output.print(await completion(args.operands, context, clock));
-    return 0;
+    return exitCode.ok;
   }
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
   const settings = await readSettings(args.options, context).catch(async (error) => {
-    if (args.row.verb === 'doctor') await tellOfGuard(program.folder, tell);
+    if (verb === 'doctor') await reportGuard(program.folder, tell);
     throw error;
   });
-  // The daemon of hold has the settings of the program that has started it, which tells them.
+  // The daemon of hold has the settings of the program that started it, which reports them.
   if (environment[holderRoleName] === undefined)
     for (const warning of settings.warnings) tell(`warning: ${warning}`);
-  const verb = await verbs[args.row.verb]();
-  return verb({
+  const run = await row.load();
+  return run({
     args,
     settings,
     clock,
-    program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
-    ...processParts(program.folder, around),
-    ...(await printersOn(output, around)),
     tell,
+    program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
+    whyUnguarded: () => whyUnguarded(program.folder),
+    ...(await processCall(around, output)),
   });
 }
 
@@ -144,31 +120,10 @@ function textOf(args: Exclude<Arguments, { kind: 'verb' }>, columns: number): st
 }
 
 /** What a verb is given of this process and its terminal. */
-function processParts(
-  folder: string,
+async function processCall(
   { stdin, stdout, stderr, environment, interrupted }: ProcessContext,
-) {
-  return {
-    holderRecord: () => holderRecord(environment),
-    environment,
-    processes: {
-      ownerOf,
-      caller: () => callerOf(process.ppid),
-      isThere,
-      whyUnguarded: () => whyUnguarded(folder),
-    },
-    interrupted,
-    stderr,
-    ask: stdin.isTTY && stderr.isTTY ? ask : null,
-    columns: stdout.isTTY && stdout.columns ? stdout.columns : null,
-    openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
-  };
-}
-
-async function printersOn(
   output: Output,
-  { stdout, environment }: ProcessContext,
-): Promise<Pick<Call, 'print' | 'printLines' | 'flushed'>> {
+) {
   // Moves back to the first of these lines and clears what follows.
   const write = (text: string, over = 0) =>
     output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + text);
@@ -176,12 +131,19 @@ async function printersOn(
     ? (await import('../cli/colour.ts')).painted
     : ({ text }: TonedLine) => text;
   return {
-    print: (text, over) => write(printableLines(text), over),
-    printLines: (lines, over) => {
+    environment,
+    stderr,
+    interrupted,
+    holderRecord: () => holderRecord(environment),
+    print: (text: string, over?: number) => write(printableLines(text), over),
+    printLines: (lines: readonly TonedLine[], over?: number) => {
       const rows = lines.map((line) => paint({ ...line, text: printableLines(line.text) }));
       write(rows.map((row) => `${row}\n`).join(''), over);
     },
     flushed: () => output.flushed(),
+    confirm: stdin.isTTY && stderr.isTTY ? confirm : null,
+    columns: stdout.isTTY && stdout.columns ? stdout.columns : null,
+    openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
   };
 }
 
@@ -191,7 +153,7 @@ async function whyUnguarded(folder: string): Promise<string | null> {
 }
 
 /** So that doctor says whether an installation is complete before there are any masters. */
-async function tellOfGuard(folder: string, tell: Call['tell']): Promise<void> {
+async function reportGuard(folder: string, tell: Call['tell']): Promise<void> {
   const findings = await import('../ctl/doctor/set-findings.ts');
   const { message } = findings.guard(await whyUnguarded(folder));
   tell(`guard: ${message}`);
@@ -230,7 +192,10 @@ async function openScreen(): Promise<Screen> {
   return new Screen(process.stdin, process.stdout, raisedAgain);
 }
 
-async function ask(question: string): Promise<string> {
+async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  return terminal.question(printableLines(question)).finally(() => terminal.close());
+  const answer = await terminal
+    .question(printableLines(`${question} [y/N] `))
+    .finally(() => terminal.close());
+  return /^y(es)?$/i.test(answer.trim());
 }

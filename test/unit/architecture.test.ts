@@ -22,7 +22,7 @@ const mayImport: Record<string, readonly string[]> = {
   local: ['system', 'node', '*'],
   config: ['lock', 'text', 'system', 'run', 'redis', 'node', '*'],
   cli: ['lock', 'text', 'system', 'run', 'redis', 'config', 'node', '*'],
-  ctl: ['lock', 'text', 'redis', 'config', 'cli', 'local', 'node', '*'],
+  ctl: ['lock', 'text', 'system', 'redis', 'config', 'cli', 'local', 'node', '*'],
   library: ['lock', 'text', 'system', 'redis', 'node'],
   '.': ['lock', 'library', '*'],
   programs: [

@@ -13,8 +13,7 @@ import { areMarked } from '../../redis/restart.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
-import type { Call } from '../call.ts';
-import type { VerbArguments } from '../command-line.ts';
+import type { Call, VerbArguments } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
 import { gatherFacts, type MasterFacts } from './facts.ts';
@@ -86,14 +85,14 @@ function acceptedChecks({ operands, textsOf }: VerbArguments): ReadonlySet<strin
 }
 
 export async function doctor(call: Call): Promise<number> {
-  const { args, settings, clock, processes, print, printLines, columns } = call;
+  const { args, settings, clock, print, printLines, columns } = call;
   const accepted = acceptedChecks(args);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
   const { masterTimeoutMs, local } = settings;
   const around = { ...marksOf(facts, settings), masterTimeoutMs, isLocal: local };
   const addresses = query.servers.map(({ origin }) => origin);
-  const whyUnguarded = await processes.whyUnguarded();
+  const whyUnguarded = await call.whyUnguarded();
   const seen: Seen = { facts, addresses, settings, around, whyUnguarded };
   const findings: Finding[] = [
     ...Object.entries(setChecks).map(([check, assess]) => ({

@@ -11,8 +11,7 @@ import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { frozenLine, holderText } from '../../text/lines.ts';
 import { parseDuration } from '../../text/time.ts';
-import type { Call } from '../call.ts';
-import type { VerbArguments } from '../command-line.ts';
+import type { Call, VerbArguments } from '../call.ts';
 import { describeFreeze } from '../holdings.ts';
 import type { LockState } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
@@ -201,7 +200,7 @@ function whyNot(query: MasterQuery): string {
 /** Programs of the older protocol know no freezes, and would run all the same. */
 function onlyRedlock({ args, settings }: Call): void {
   if (settings.protocol === 'redlock') return;
-  const { verb } = args.row;
+  const { verb } = args;
   throw new UsageError(
     `${verb}: protocol ${settings.protocol}: other programs on it would run all the same ` +
       '(stop them, or use redlockctl hold)',

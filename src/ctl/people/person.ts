@@ -37,7 +37,7 @@ export async function addToHistory(query: MasterQuery, name: string, line: strin
 function reasonIn(args: Call['args']): string | null {
   const given = args.textOf('--note');
   if (given === null) return null;
-  const verb = args.row.verb;
+  const verb = args.verb;
   if (given.trim() === '') throw new UsageError(`${verb}: --note: "": empty (say why)`);
   if (given.length > maxReasonChars.note) {
     throw new UsageError(

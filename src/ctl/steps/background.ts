@@ -4,15 +4,17 @@
 // releases the lock: a lock whose token nothing knows could not be released.
 
 import { spawn } from 'node:child_process';
+import { callerOf, ownerOf } from '../../system/owner.ts';
+import type { ProcessId } from '../../system/process-table.ts';
 import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
-import { type Call, holderRoleName, type OwnerProcess } from '../call.ts';
+import { type Call, holderRoleName } from '../call.ts';
 
 /** The confirmation that the token has been printed. */
 const told = 'told';
 
 export interface HolderRole {
-  readonly owner: OwnerProcess;
+  readonly owner: ProcessId;
   /** redlockctl has ended before it confirmed. */
   readonly abandoned: AbortSignal;
   /** Resolves with whether redlockctl has confirmed; the daemon then uses nothing of its caller. */
@@ -21,8 +23,8 @@ export interface HolderRole {
 
 /** Starts the daemon and prints what it prints. Returns the exit code. */
 export async function startInBackground(call: Call): Promise<number> {
-  const { program, processes, environment, print, flushed, stderr, interrupted } = call;
-  const owner = ownerFor(call) ?? processes.caller();
+  const { program, environment, print, flushed, stderr, interrupted } = call;
+  const owner = ownerFor(call) ?? callerOf(process.ppid);
   if (owner === null)
     throw new UsageError('hold: the process that called cannot be seen (name one by --while-pid)');
   const holder = spawn(program.file, program.args, {
@@ -89,10 +91,10 @@ export function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
 }
 
 /** The process of --while-pid; null without it. */
-export function ownerFor({ args, processes }: Call): OwnerProcess | null {
+export function ownerFor({ args }: Call): ProcessId | null {
   const text = args.textOf('--while-pid');
   if (text === null) return null;
-  const owner = /^\d{1,9}$/.test(text) ? processes.ownerOf(Number(text)) : null;
+  const owner = /^\d{1,9}$/.test(text) ? ownerOf(Number(text)) : null;
   if (owner === null)
     throw new UsageError(`--while-pid: ${JSON.stringify(text)}: no such process (write a pid)`);
   return owner;

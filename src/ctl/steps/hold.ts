@@ -6,6 +6,7 @@
 import os from 'node:os';
 import { renderRun } from '../../lock/history.ts';
 import type { Lease } from '../../lock/types.ts';
+import { isThere } from '../../system/owner.ts';
 import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
@@ -17,7 +18,7 @@ import { openRedlock } from './opened-redlock.ts';
 const label = 'redlockctl hold';
 
 export async function hold(call: Call): Promise<number> {
-  const { args, settings, holderRecord, environment, processes, print, tell, interrupted } = call;
+  const { args, settings, holderRecord, environment, print, tell, interrupted } = call;
   const role = holderRole(environment);
   checkTimings(call, true);
   if (role === null && args.has('--background')) return startInBackground(call);
@@ -29,7 +30,7 @@ export async function hold(call: Call): Promise<number> {
   const { close, endNotice, listen, ...opened } = await openRedlock(call, (line) => {
     if (isRead) tell(line);
   });
-  const isWanted = () => owner === null || processes.isThere(owner);
+  const isWanted = () => owner === null || isThere(owner);
   const kept = await holdLock({
     ...requestOf(call, opened, label, ended, owner?.pid),
     timings: settings,

@@ -64,7 +64,7 @@ async function told(
 
 function handleOf({ args }: Call): LockHandle {
   const token = args.textOf('--token');
-  if (token === null) throw new UsageError(`${args.row.verb}: --token missing (acquire prints it)`);
+  if (token === null) throw new UsageError(`${args.verb}: --token missing (acquire prints it)`);
   return { name: args.operands[0] ?? '', token };
 }
 
