@@ -8,66 +8,50 @@
 
 import { randomBytes } from 'node:crypto';
 import { fitted } from '../cli/rows.ts';
-import { type Person, renderRequest } from '../lock/people.ts';
+import { renderRequest } from '../lock/people.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { ReleaseReply } from '../lock/types.ts';
 import { parseValue, renderValue } from '../lock/value.ts';
 import { askedIdOf } from '../lock/waiter-id.ts';
+import { isFailed } from '../redis/errors.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
-import { jsonLine, quoted } from '../text/foreign-text.ts';
+import { quoted } from '../text/foreign-text.ts';
 import { failureLine, roughly } from '../text/lines.ts';
 import type { Call } from './call.ts';
-import { holdingsOf } from './holdings.ts';
+import { type Holding, holdingsOf } from './holdings.ts';
 import {
   breakLabel,
   type Holder,
   holdingsByToken,
   type LockState,
   lockStateOf,
-  type MasterReport,
   type State,
 } from './lock-state.ts';
-import { headlineOf, renderLock } from './lock-text.ts';
+import { headlineOf, lockLines } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
-import { actLine, addToHistory, newId, personOf } from './people/person.ts';
+import { addToHistory } from './operations.ts';
+import { type Answer, actLine, newId, operatorOf, printAnswer } from './operator.ts';
 import { codeOf } from './status.ts';
 
-/**
- * broken: removed, and a quorum no longer shows it. free: it was not held. gone: nothing was left
- * to remove. changed-hands: held by someone else by now, and left alone. refused: not confirmed,
- * frozen, or it is ambiguous which holder is meant. no-quorum: too few masters answered.
- */
-export type BreakOutcome = 'broken' | 'free' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
-
-interface Broken {
-  readonly outcome: BreakOutcome;
-  /** One line for people. */
-  readonly message: string;
+interface Broken extends Answer {
+  /**
+   * broken: removed, and a quorum no longer shows it. free: it was not held. gone: nothing was left
+   * to remove. changed-hands: held by someone else by now, and left alone. refused: not confirmed,
+   * frozen, or it is ambiguous which holder is meant. no-quorum: too few masters answered.
+   */
+  readonly outcome: 'broken' | 'free' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
   readonly removed: number;
-  readonly code: number;
 }
 
 export async function breakLock(call: Call): Promise<number> {
-  const name = call.args.operands[0] ?? '';
-  const broken = await attempt(call, name);
-  const { outcome, message, removed, code } = broken;
-  if (call.args.has('--json')) call.print(jsonLine({ name, outcome, removed, message }));
-  else if (code === exitCode.ok) call.print(`${outcome}: ${quoted(name)}: ${message}\n`);
-  else call.tell(`${outcome}: ${quoted(name)}: ${message}`);
-  return code;
+  const { removed, ...answer } = await attempt(call);
+  return printAnswer(call, answer, { removed }, answer.outcome);
 }
 
-/** The value of one holder, as it was shown, and the person who breaks it. */
-interface Target {
-  readonly query: MasterQuery;
-  readonly name: string;
-  readonly value: string;
-  readonly by: Person;
-}
-
-async function attempt(call: Call, name: string): Promise<Broken> {
-  const { args, settings, clock, holderRecord, tell, columns } = call;
-  const by = personOf(call);
+async function attempt(call: Call): Promise<Broken> {
+  const { args, settings, clock, tell, columns } = call;
+  const { name } = args;
+  const by = operatorOf(call);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const lock = lockStateOf(name, reports);
@@ -78,28 +62,31 @@ async function attempt(call: Call, name: string): Promise<Broken> {
     return refused(`${headlineOf(lock)}: no holder to break (redlockctl thaw ends a freeze)`);
   if (lock.holders.length === 0)
     return { outcome: 'free', message: 'nothing to break', removed: 0, code };
-  tell(fitted(renderLock(lock).trimEnd(), columns));
+  const shown = lockLines(lock).map(({ text }) => text);
+  tell(fitted(shown.join('\n'), columns));
   const holder = holderMeant(lock, args.textOf('--token'));
   if ('outcome' in holder) return holder;
   const holding = holder.token === null ? undefined : holdingsByToken(reports).get(holder.token);
   if (holding === undefined) return refused(whyIncomparable(holder));
-  const { value, sharing } = holding;
   const isSafe = args.has('--safely');
-  const effect = effectOn(holder, lock.state, isSafe);
-  if (isSafe && sharing.kind !== 'exclusive') {
+  if (isSafe && holding.sharing.kind !== 'exclusive') {
     throw new UsageError(
       `break: --safely: ${quoted(name)} is held by several: one value cannot keep others out ` +
         '(leave --safely out)',
     );
   }
+  const effect = effectOn(holder, lock.state, isSafe);
   if (!(await isConfirmed(call, effect))) return refused('not confirmed: left alone');
   query.reset();
-  const target = { query, name, value, by };
-  if (!isSafe) return told(call, target, await query.remove(name, value, sharing), effect);
-  const record = { ...holderRecord(), label: breakLabel };
-  const guarding = renderValue(randomBytes(20).toString('base64url'), record);
-  const replies = await query.exchange(name, value, guarding);
-  return told(call, target, replies, effect + keptLine(lock, holder));
+  const replies = await remove(call, query, holding);
+  const result = judged(replies, effect + (isSafe ? keptLine(lock, holder) : ''));
+  if (result.outcome !== 'broken') return result;
+  // A living holder looks at once.
+  const { token } = parseValue(holding.value);
+  const message = renderRequest({ kind: 'broken', id: newId(), token, by });
+  await query.ask((master) => master.publish(name, askedIdOf(token), message));
+  await addToHistory(query, name, actLine('break', by, token));
+  return result;
 }
 
 /** The only holder, or that with the token; or why there is none. */
@@ -129,48 +116,36 @@ function keptLine({ remainingMs }: LockState, { kind }: Holder): string {
   return `; others are kept out for another ${roughly(remainingMs)}${until}`;
 }
 
-/** Records what was broken, and the person, and makes a living holder look at once. */
-async function told(
-  call: Call,
-  target: Target,
-  replies: readonly ReleaseReply[],
-  effect: string,
-): Promise<Broken> {
-  const result = await judgedAfterALook(call, target, replies, effect);
-  if (result.outcome !== 'broken') return result;
-  const { query, name, value, by } = target;
-  const { token } = parseValue(value);
-  const request = { kind: 'broken', id: newId(), token, by } as const;
-  const message = renderRequest(request);
-  await query.ask((master) => master.publish(name, askedIdOf(token), message));
-  await addToHistory(query, name, actLine('break', by, token));
-  return result;
-}
-
-/** Prints why a master has not confirmed, and returns the result. */
-async function judgedAfterALook(
-  { tell }: Call,
-  { query, name, value }: Target,
-  replies: readonly ReleaseReply[],
-  effect: string,
-): Promise<Broken> {
-  for (const [at, reply] of replies.entries()) {
+/**
+ * Removes the value, or replaces it with --safely, and prints which masters have not confirmed.
+ * Returns what each has done, also where that is known only by looking again.
+ */
+async function remove(
+  { args, holderRecord, tell }: Call,
+  query: MasterQuery,
+  { value, sharing }: Holding,
+): Promise<ReleaseReply[]> {
+  const { name } = args;
+  const record = { ...holderRecord(), label: breakLabel };
+  const guarding = renderValue(randomBytes(20).toString('base64url'), record);
+  const replies = await query.ask<ReleaseReply>((server) =>
+    args.has('--safely')
+      ? server.exchange(name, value, guarding)
+      : server.remove(name, value, sharing),
+  );
+  for (const [at, reply] of replies.entries())
     if (reply.kind === 'failed') tell(`${query.servers[at]?.name}: ${failureLine(reply)}`);
-  }
   const confirmed = replies.filter(({ kind }) => kind !== 'failed');
-  if (confirmed.length >= quorumOf(replies.length)) return judged(replies, effect);
+  if (confirmed.length >= quorumOf(replies.length)) return replies;
   // A master may have removed the value and failed afterwards.
   query.reset();
   const [now = []] = await query.reports([name]);
-  const known = (reply: ReleaseReply, at: number): ReleaseReply =>
-    reply.kind === 'failed' && isGoneFrom(now[at], value) ? { kind: 'released' } : reply;
-  return judged(replies.map(known), effect);
-}
-
-/** Whether the master answers, and does not show this value. */
-function isGoneFrom(masterReport: MasterReport | undefined, value: string): boolean {
-  if (masterReport === undefined || 'kind' in masterReport.snapshot) return false;
-  return !holdingsOf(masterReport.snapshot).some((holding) => holding.value === value);
+  return replies.map((reply, at) => {
+    const snapshot = now[at]?.snapshot;
+    if (reply.kind !== 'failed' || snapshot === undefined || isFailed(snapshot)) return reply;
+    const isThere = holdingsOf(snapshot).some((holding) => holding.value === value);
+    return isThere ? reply : { kind: 'released' };
+  });
 }
 
 /** What breaking the lock does to its holder. */
@@ -188,12 +163,8 @@ export function effectOn(holder: Holder | undefined, state: State, isSafe: boole
 export function judged(replies: readonly ReleaseReply[], effect: string): Broken {
   const count = (kind: ReleaseReply['kind']) =>
     replies.filter((reply) => reply.kind === kind).length;
-  const [removed, taken, missing, all] = [
-    count('released'),
-    count('taken'),
-    count('missing'),
-    replies.length,
-  ];
+  const [removed, taken, missing] = [count('released'), count('taken'), count('missing')];
+  const all = replies.length;
   if (removed + taken + missing < quorumOf(all)) {
     const message =
       `removed on ${removed} of ${all} masters only: the holder may get it back ` +
@@ -206,12 +177,8 @@ export function judged(replies: readonly ReleaseReply[], effect: string): Broken
     return { outcome: 'broken', message, removed, code: exitCode.ok };
   }
   if (taken > 0) {
-    return {
-      outcome: 'changed-hands',
-      message: 'held by someone else by now: left alone',
-      removed,
-      code: exitCode.busy,
-    };
+    const message = 'held by someone else by now: left alone';
+    return { outcome: 'changed-hands', message, removed, code: exitCode.busy };
   }
   return { outcome: 'gone', message: 'ended by itself meanwhile', removed, code: exitCode.ok };
 }

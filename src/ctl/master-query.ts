@@ -175,11 +175,6 @@ export class MasterQuery {
     await this.ask((server) => server.publish(name, id, ''));
   }
 
-  /** Puts `by` in the place of exactly this value wherever it stands, for the rest of its lease. */
-  exchange(name: string, value: string, by: string): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((server) => server.exchange(name, value, by));
-  }
-
   /** Why the answer of each master is missing or cut off; null: it is complete. */
   failures(): (Failed | null)[] {
     return this.servers.map(

@@ -116,7 +116,7 @@ const rows: readonly VerbRow[] = [
       ofRun('--wait', 'wait at most this long for the release; 0 looks once (default: 1m)'),
       json,
     ],
-    load: async () => (await import('./people/stop.ts')).stop,
+    load: async () => (await import('./stop.ts')).stop,
   },
   {
     verb: 'break',
@@ -150,14 +150,14 @@ const rows: readonly VerbRow[] = [
       option('--for DUR', 'end it by itself after so long'),
       json,
     ],
-    load: async () => (await import('./people/freeze.ts')).freeze,
+    load: async () => (await import('./freeze.ts')).freeze,
   },
   {
     verb: 'thaw',
     operands: 'NAME',
     summary: 'end a freeze, no matter which person has set it',
     options: [note, json],
-    load: async () => (await import('./people/freeze.ts')).thaw,
+    load: async () => (await import('./freeze.ts')).thaw,
   },
   {
     verb: 'acquire',

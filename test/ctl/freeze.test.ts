@@ -2,7 +2,7 @@
 // freeze is thawed, and what becomes of one that masters have forgotten.
 
 import { describe, expect, test } from 'vitest';
-import { freezeMsOf } from '../../src/ctl/people/freeze.ts';
+import { freezeMsOf } from '../../src/ctl/freeze.ts';
 import { parseFreeze, renderFreeze } from '../../src/lock/freeze.ts';
 import { countOf, isOnEach, useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';

@@ -34,7 +34,7 @@ export class Freezer extends SimPerson {
     return this.step(resource, this.#allowedMs, async (ways, name) => {
       const value = `freeze.${name}`;
       const query = ways.query;
-      const { kind } = await system.freezeLock(query, resource, value, 0);
+      const kind = await system.freezeLock(query, resource, value, 0);
       query.close();
       this.machine.world.mark(`freeze: ${kind}`);
       if (kind === 'frozen') witness.freezes.began(resource, value);

@@ -22,8 +22,9 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system', 'local'],
-  ...['addresses', 'holdings', 'master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
-  ...['acts', 'person'].map((name) => `ctl/people/${name}.ts`),
+  ...['addresses', 'holdings', 'master-query', 'lock-state', 'operations'].map(
+    (name) => `ctl/${name}.ts`,
+  ),
   ...['holder-daemon', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 

@@ -9,7 +9,7 @@ import { parseValue } from '../../src/lock/value.ts';
 import type { SimServer } from './sim-server.ts';
 import type { Fact, Witness } from './witness.ts';
 
-/** A holder that was asked, as src/ctl/people/acts.ts has it. */
+/** A holder that was asked, as src/ctl/operations.ts has it. */
 export interface Asked {
   readonly token: string;
   readonly value: string;

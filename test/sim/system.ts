@@ -3,8 +3,7 @@
 
 import * as lockStateModule from '../../src/ctl/lock-state.ts';
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
-import * as actsModule from '../../src/ctl/people/acts.ts';
-import * as personModule from '../../src/ctl/people/person.ts';
+import * as operationsModule from '../../src/ctl/operations.ts';
 import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
@@ -28,8 +27,7 @@ import * as clockModule from '../../src/system/clock.ts';
 
 /** The modules by their paths in src/. */
 export interface Modules {
-  readonly 'ctl/people/acts': typeof actsModule;
-  readonly 'ctl/people/person': typeof personModule;
+  readonly 'ctl/operations': typeof operationsModule;
   readonly 'ctl/steps/holder-daemon': typeof holderDaemonModule;
   readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
   readonly 'ctl/lock-state': typeof lockStateModule;
@@ -56,8 +54,7 @@ export interface Modules {
 export type System = ReturnType<typeof systemOf>;
 
 const realModules: Modules = {
-  'ctl/people/acts': actsModule,
-  'ctl/people/person': personModule,
+  'ctl/operations': operationsModule,
   'ctl/steps/holder-daemon': holderDaemonModule,
   'ctl/steps/lock-handle': lockHandleModule,
   'ctl/lock-state': lockStateModule,
@@ -106,11 +103,11 @@ export function systemOf(modules: Modules) {
     MasterQuery: modules['ctl/master-query'].MasterQuery,
     defaultLimits: modules['ctl/master-query'].defaultLimits,
     hold: modules['ctl/steps/holder-daemon'].hold,
-    freezeLock: modules['ctl/people/acts'].freezeLock,
-    thawLock: modules['ctl/people/acts'].thawLock,
-    askable: modules['ctl/people/acts'].askable,
-    askToStop: modules['ctl/people/acts'].askToStop,
-    addToHistory: modules['ctl/people/person'].addToHistory,
+    freezeLock: modules['ctl/operations'].freezeLock,
+    thawLock: modules['ctl/operations'].thawLock,
+    askable: modules['ctl/operations'].askable,
+    askToStop: modules['ctl/operations'].askToStop,
+    addToHistory: modules['ctl/operations'].addToHistory,
     renderAct: modules['lock/history'].renderAct,
     lockStateOf: modules['ctl/lock-state'].lockStateOf,
     HolderChannel: modules['lock/holder-channel'].HolderChannel,

@@ -1,41 +1,36 @@
-// What people do to a lock on a quorum of masters: freeze it, thaw it, ask its holders to stop. It
-// reaches the masters through its parameters, so the simulator runs it as it is.
+// What operators do to a lock on a quorum of masters: freeze it, thaw it, ask its holders to stop.
+// It reaches the masters through its parameters, so the simulator runs it as it is.
 
-import { type HolderRequest, renderRequest } from '../../lock/people.ts';
-import type { Clock } from '../../lock/ports.ts';
-import { quorumOf } from '../../lock/quorum.ts';
-import type { ReleaseReply } from '../../lock/types.ts';
-import { askedIdOf } from '../../lock/waiter-id.ts';
-import { isFailed } from '../../redis/errors.ts';
-import type { LockSnapshot } from '../../redis/snapshot.ts';
-import { holdingsOf } from '../holdings.ts';
-import { holdingsByToken, type LockState, type MasterReport } from '../lock-state.ts';
-import type { MasterQuery } from '../master-query.ts';
+import { type HolderRequest, renderRequest } from '../lock/people.ts';
+import type { Clock } from '../lock/ports.ts';
+import { quorumOf } from '../lock/quorum.ts';
+import type { ReleaseReply } from '../lock/types.ts';
+import { askedIdOf } from '../lock/waiter-id.ts';
+import { isFailed } from '../redis/errors.ts';
+import type { LockSnapshot } from '../redis/snapshot.ts';
+import { holdingsOf } from './holdings.ts';
+import { holdingsByToken, type LockState, type MasterReport } from './lock-state.ts';
+import type { MasterQuery } from './master-query.ts';
 
 /**
- * taken: another freeze stands there. In both of the latter nothing of ours is left, but perhaps
- * on the masters that fail in `query` then.
+ * Resolves with `frozen` when no new holder comes from now on, and with `taken` where there is
+ * another freeze. Unless it is frozen, nothing of ours is left, but perhaps on the masters that fail
+ * in `query` then.
  */
-export type Frozen =
-  | { readonly kind: 'frozen'; readonly count: number }
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'no-quorum' };
-
-/** From the moment when this resolves with `frozen`, no new holder comes. */
 export async function freezeLock(
   query: MasterQuery,
   name: string,
   value: string,
   forMs: number,
-): Promise<Frozen> {
+): Promise<'frozen' | 'taken' | 'no-quorum'> {
   const replies = await query.ask((master) => master.freeze(name, value, forMs));
   const count = replies.filter(({ kind }) => kind === 'frozen').length;
   const quorum = quorumOf(replies.length);
-  if (count >= quorum) return { kind: 'frozen', count };
+  if (count >= quorum) return 'frozen';
   query.reset();
   await query.ask((master) => master.thaw(name, value, ''));
   const takenCount = replies.filter(({ kind }) => kind === 'taken').length;
-  return { kind: takenCount > 0 && count + takenCount >= quorum ? 'taken' : 'no-quorum' };
+  return takenCount > 0 && count + takenCount >= quorum ? 'taken' : 'no-quorum';
 }
 
 /**
@@ -55,13 +50,14 @@ export async function thawLock(
   name: string,
   lineFor: (value: string) => string,
 ): Promise<Thawed> {
-  const seen = await frozenOn(query, name);
-  const quorum = quorumOf(seen.length);
-  if (seen.filter((one) => one !== undefined).length < quorum) return { kind: 'no-quorum' };
-  const values = [...new Set(seen.filter((one) => typeof one === 'string'))];
+  const answers = await query.ask<readonly LockSnapshot[]>((server) => server.look([name]));
+  const snapshots = answers.flatMap((answer) => (isFailed(answer) ? [] : [answer[0]]));
+  const quorum = quorumOf(answers.length);
+  if (snapshots.length < quorum) return { kind: 'no-quorum' };
+  const values = new Set(snapshots.flatMap((snapshot) => snapshot?.freeze?.value ?? []));
   const removed = new Map<string, number>();
   let isChanged = false;
-  if (values.length > 0) query.reset();
+  if (values.size > 0) query.reset();
   for (const value of values) {
     const line = lineFor(value);
     const replies = await query.ask<ReleaseReply>((master) => master.thaw(name, value, line));
@@ -76,34 +72,11 @@ export async function thawLock(
   return { kind: isChanged ? 'changed' : 'free' };
 }
 
-/** By master, the freeze; null: none; undefined: no answer. */
-export async function frozenOn(
-  query: MasterQuery,
-  name: string,
-): Promise<readonly (string | null | undefined)[]> {
-  const answers = await query.ask<readonly LockSnapshot[]>((server) => server.look([name]));
-  return answers.map((answer) => {
-    if (isFailed(answer)) return undefined;
-    return answer[0]?.freeze?.value ?? null;
-  });
-}
-
 /** A holder that is asked: its token, and its value as the masters show it. */
 export interface Asked {
   readonly token: string;
   readonly value: string;
 }
-
-/**
- * stopped: a quorum shows none of them. held: the time was up. unheard: no holder listens, on a
- * quorum. no-quorum: too few masters answer.
- */
-export type AskingOutcome = 'stopped' | 'held' | 'unheard' | 'no-quorum';
-
-/** The pause between two looks, and between two requests. */
-const everyMs = { look: 200, ask: 1_000 };
-/** How long a holder may take to listen: it begins to some moments after its command. */
-const unheardAfterMs = 3_000;
 
 /** The holders that can be asked: runs of redlock-run that have not ended. */
 export function askable(
@@ -118,10 +91,16 @@ export function askable(
   });
 }
 
+/** The pause between two looks, and between two requests. */
+const everyMs = { look: 200, ask: 1_000 };
+/** How long a holder may take to listen: it begins to some moments after its command. */
+const unheardAfterMs = 3_000;
+
 /**
- * Asks these holders to stop, and waits until a quorum shows them no more. It takes nothing away.
- * The request is repeated, because a message may be lost, and a holder listens only some moments
- * after it has begun. `waitMs`: null: for ever.
+ * Asks these holders to stop, and waits until a quorum shows none of them (`stopped`), the time is
+ * up (`held`; `waitMs`: null: never), or no holder listens on a quorum (`unheard`). It takes nothing
+ * away. The request is repeated, because a message may be lost, and a holder listens only some
+ * moments after it has begun.
  */
 export async function askToStop(
   query: MasterQuery,
@@ -130,7 +109,7 @@ export async function askToStop(
   holders: readonly Asked[],
   request: Pick<HolderRequest, 'id' | 'by'>,
   waitMs: number | null,
-): Promise<AskingOutcome> {
+): Promise<'stopped' | 'held' | 'unheard' | 'no-quorum'> {
   const beganAt = clock.now();
   const heard = new Set<string>();
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -162,11 +141,13 @@ export async function askToStop(
 }
 
 /** How many masters show this value, and how many answer and do not. */
-function votesOf(
-  reports: readonly MasterReport[],
-  value: string,
-): { readonly shown: number; readonly gone: number } {
-  const snapshots = reports.flatMap(({ snapshot }) => ('kind' in snapshot ? [] : [snapshot]));
+function votesOf(reports: readonly MasterReport[], value: string) {
+  const snapshots = reports.flatMap(({ snapshot }) => (isFailed(snapshot) ? [] : [snapshot]));
   const shown = snapshots.filter((one) => holdingsOf(one).some((each) => each.value === value));
   return { shown: shown.length, gone: snapshots.length - shown.length };
+}
+
+/** Adds a line to the history on every master that takes it. */
+export async function addToHistory(query: MasterQuery, name: string, line: string): Promise<void> {
+  await query.ask((master) => master.addLine(name, line));
 }
