@@ -1,4 +1,4 @@
-// Writes the file that an option or a variable names (--report, --html, --svg, --textfile,
+// Writes the file that an option or a variable names (--report, --html, --textfile,
 // GITHUB_STEP_SUMMARY). A regular file is replaced in one step by a new one in its directory, so
 // that no reader sees half of it. A pipe, a device or an open file (/dev/stderr) is written to. A
 // link is refused, and so is what another user has put into a folder such as /tmp.

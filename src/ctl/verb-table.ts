@@ -92,8 +92,7 @@ const rows: readonly VerbRow[] = [
       'show past runs under a lock, or under all: when, for how long, and why one did not happen',
     options: [
       option('--since DUR', 'runs that ended within this time (default: the newest 50)'),
-      option('--html FILE', 'write a page with a timeline, a lane for each host'),
-      option('--svg FILE', 'write the timeline alone, as a picture'),
+      option('--html FILE', 'write a page with a timeline, a lane for each host or lock'),
       json,
     ],
     load: async () => (await import('./history/history.ts')).history,

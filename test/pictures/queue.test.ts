@@ -21,7 +21,7 @@ import {
   queueSize,
   topSize,
 } from './scenes.ts';
-import { filmOf, stillOf } from './svg.ts';
+import { filmOf, pictureOf, stillOf } from './svg.ts';
 
 const isRecording = process.env.RECORD_PICTURES === '1';
 const docs = join(import.meta.dirname, '../../docs');
@@ -60,17 +60,16 @@ test('the film is made from the recording', async () => {
   expect(made.length).toBeLessThan(300_000);
 });
 
-/** Of the same runs, when the lease of the killed one has ended; the narrow one from --html. */
+/** Of the same runs, when the lease of the killed one has ended. */
 async function writeTimeline(): Promise<void> {
   const isFree = async () => (await ctl(masters, ['status', 'database'])).code === 0;
   await eventually('the lease has ended', isFree, 40_000);
-  const page = join(mkdtempSync(join(scratchFolder(), 'timeline-')), 'page.html');
-  const files = ['--svg', join(docs, 'timeline.svg'), '--html', page];
-  const env = { TZ: 'UTC' };
-  expect(await ctl(masters, ['history', 'database', ...files], { env })).toMatchObject({ code: 0 });
-  const [, narrow = ''] = /<div class="narrow">\n(<svg[\s\S]*?<\/svg>\n)/.exec(textOf(page)) ?? [];
-  expect(narrow).not.toBe('');
-  writeFileSync(join(docs, 'timeline-narrow.svg'), narrow);
+  const file = join(mkdtempSync(join(scratchFolder(), 'timeline-')), 'page.html');
+  const args = ['history', 'database', '--html', file];
+  expect(await ctl(masters, args, { env: { TZ: 'UTC' } })).toMatchObject({ code: 0 });
+  const page = textOf(file);
+  writeFileSync(join(docs, 'timeline.svg'), pictureOf(page, 1_200, 400));
+  writeFileSync(join(docs, 'timeline-narrow.svg'), pictureOf(page, 368, 790));
 }
 
 test.runIf(isRecording)('redlockctl top', async () => {

@@ -154,3 +154,13 @@ function lookOf(one: IBufferCell): string {
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
+
+/** A page of ours, which is XML as well, as an SVG of this size in pixels. */
+export function pictureOf(page: string, width: number, height: number): string {
+  const [, style, body] = /(<style>.*<\/style>).*<body>(.*)<\/body>/s.exec(page) ?? [];
+  const size = `width="${width}" height="${height}"`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" ${size}><foreignObject ${size}>` +
+    `<body xmlns="http://www.w3.org/1999/xhtml">${style}${body}</body></foreignObject></svg>\n`
+  );
+}

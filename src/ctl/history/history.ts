@@ -1,4 +1,4 @@
-// `redlockctl history [NAME]`: past runs under a lock, as a table, as JSON and as a timeline. It
+// `redlockctl history [NAME]`: past runs under a lock, as a table, as JSON and as a page. It
 // changes nothing on the masters. A run has no line before it ends, so the present holders are
 // added from the state of the lock, and one that has vanished from what it left when it began.
 
@@ -23,9 +23,7 @@ import {
   startOf,
   vanishedRunsOf,
 } from './run-history.ts';
-import { kindOf, renderHistory } from './run-text.ts';
-import { renderTimeline } from './timeline.ts';
-import { frames } from './timeline-layout.ts';
+import { historyRows, kindOf, renderHistory } from './run-text.ts';
 
 /** How many runs are shown without --since. */
 const usualRuns = 50;
@@ -63,25 +61,18 @@ export async function history({
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
   const leftOut = sinceMs === null ? all.length - runs.length : 0;
   const summary = summaryOf(runs, leftOut, isPart) + adviceOn(name, past);
-  const standing = new Set(locks.flatMap(({ freeze }) => freeze?.token ?? []));
-  const shown = { runs, acts, standing, name, nowMs };
-  const files: (readonly [string, () => string])[] = [
-    ['--html', () => renderHtmlPage(shown, summary)],
-    ['--svg', () => renderTimeline(shown, frames.wide)],
-  ];
-  let mayWrite = true;
-  const wanted = files.filter(([option]) => args.has(option));
-  for (const [option, render] of wanted) {
-    const error = writeFile(option, args.textOf(option) ?? '', render());
-    if (error !== null) tell(error);
-    mayWrite &&= error === null;
-  }
+  const frozenBy = locks.flatMap(({ freeze }) => freeze?.token ?? []);
+  const rows = historyRows(runs, acts, frozenBy);
+  const file = args.textOf('--html');
+  const error =
+    file === null ? null : writeFile('--html', file, renderHtmlPage(rows, name, summary, nowMs));
+  if (error !== null) tell(error);
   if (args.has('--json')) print(jsonLine({ name, runs, acts }));
-  else if (wanted.length === 0) {
-    print(renderHistory(runs, acts, name !== null, columns));
+  else if (file === null) {
+    print(renderHistory(rows, name !== null, columns));
     tell((runs.length === 0 ? noQuorumLine : null) ?? summary);
   }
-  if (!mayWrite) return exitCode.output;
+  if (error !== null) return exitCode.output;
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   return noQuorumLine === null ? exitCode.ok : exitCode.unreachable;
 }

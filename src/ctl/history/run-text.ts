@@ -18,21 +18,13 @@ import {
 } from '../../text/lines.ts';
 import { isOutcome, outcomeTable, pastLoss } from '../../text/outcomes.ts';
 import { momentOf } from '../../text/time.ts';
-import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
+import { endOf, type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
 
-/** done: exit code 0; failed: any other; vanished: no end; missed: it was never started. */
-export type Kind =
-  | 'done'
-  | 'failed'
-  | 'max-run'
-  | 'stopped'
-  | 'lost'
-  | 'vanished'
-  | 'running'
-  | 'missed';
-
-/** The text for each kind, in the order of the legend. */
-export const kinds: Readonly<Record<Kind, string>> = {
+/**
+ * How a run ended, with its text, in the order of the legend. done: exit code 0; failed: any other;
+ * missed: it was never started.
+ */
+export const kinds = {
   done: 'done',
   failed: 'failed',
   'max-run': 'ran too long',
@@ -42,7 +34,8 @@ export const kinds: Readonly<Record<Kind, string>> = {
   // Not "runs": of redlockctl acquire no process is left.
   running: 'held now',
   missed: 'did not run',
-};
+} as const;
+export type Kind = keyof typeof kinds;
 
 /** Of a run that held its lock; otherwise it is done or failed. */
 const kindOfOutcome: ReadonlyMap<string, Kind> = new Map([
@@ -68,16 +61,12 @@ const longWaitMs = 1_000;
 type Ending = readonly [short: string, rest: string];
 
 /** "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00" */
-export function reasonOf(run: PastRun): string {
-  return sentenceOf(endingOf(run));
-}
-
 export function sentenceOf([short, rest]: Ending): string {
   return rest === '' ? short : `${short}: ${rest}`;
 }
 
 /** With what it waited for, and in parentheses what its own --note and CI job were. */
-function endingOf(run: PastRun): Ending {
+export function endingOf(run: PastRun): Ending {
   const [short, reason] = endOfRun(run);
   const waited = waitedFor(run);
   const left =
@@ -149,11 +138,6 @@ function howOften({ count, firstAt }: PastRun): string {
   return count > 1 && !Number.isNaN(at) ? ` (${count} times since ${momentOf(at)})` : '';
 }
 
-/** "froze it: ops@web1 (pid 4711): "no deploys today"" */
-export function actTextOf({ act, ...person }: PastAct): string {
-  return `${actWords[act]}: ${personLine(person)}`;
-}
-
 const actWords: Readonly<Record<PastAct['act'], string>> = {
   stop: 'asked the holder to stop',
   break: 'broke the lock',
@@ -193,17 +177,14 @@ const longestRunner = 60;
 const minLabel = 30;
 
 /**
- * Runs and what operators did, by time. `columns`: the width of the terminal; null: there is none,
- * and the table has the same columns and rows whatever the names are.
- * `isOneName`: all are of one lock: it is not named.
+ * `columns`: the width of the terminal; null: there is none, and the table has the same columns and
+ * rows whatever the names are. `isOneName`: all rows are of one lock, which is not named.
  */
 export function renderHistory(
-  runs: readonly PastRun[],
-  acts: readonly PastAct[],
+  rows: readonly Row[],
   isOneName: boolean,
   columns: number | null,
 ): string {
-  const rows = historyRows(runs, acts);
   const whole = renderRows(rows, isOneName, true, columns);
   if (columns === null) return whole;
   const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
@@ -213,29 +194,41 @@ export function renderHistory(
 /** A run, or what an operator did. */
 export interface Row extends Pick<PastRun, 'name' | 'host' | 'pid' | 'user' | 'label'> {
   readonly atMs: number;
+  /** How much of it was a wait. */
+  readonly waitedMs: number;
+  /** Infinite: it has not ended. */
+  readonly endMs: number;
   readonly kind: Kind | 'act';
+  /** Empty where it is not known yet: the wait is in the entry, which comes with the end. */
   readonly spans: readonly [waited: string, held: string];
   readonly end: Ending;
 }
 
-/** In the order of time. */
-export function historyRows(runs: readonly PastRun[], acts: readonly PastAct[]): Row[] {
+/** In the order of time. `frozenBy`: the tokens of the freezes that bar new runs at this moment. */
+export function historyRows(
+  runs: readonly PastRun[],
+  acts: readonly PastAct[],
+  frozenBy: readonly string[],
+): Row[] {
+  const spanOf = (ms: number | null) => (ms === null ? '' : roughly(ms));
   const ofRuns = runs.map((run): Row => {
-    const held = run.heldMs === null ? '' : roughly(run.heldMs);
-    const spans = [waitedText(run), held] as const;
-    return { ...run, atMs: startOf(run), kind: kindOf(run), spans, end: endingOf(run) };
+    const { waitMs, heldMs } = run;
+    const times = { atMs: startOf(run), waitedMs: waitMs ?? 0, endMs: endOf(run) };
+    const spans = [spanOf(waitMs), spanOf(heldMs)] as const;
+    return { ...run, ...times, kind: kindOf(run), spans, end: endingOf(run) };
   });
+  const thaws = acts.filter(({ act }) => act === 'thaw');
+  const thawedMs = new Map(thaws.map(({ token, at }) => [token, Date.parse(at)]));
   const ofActs = acts.map((act): Row => {
+    const atMs = Date.parse(act.at);
+    // The end of a freeze that has run out by itself is in no history.
+    const lastMs = frozenBy.includes(act.token) ? Number.POSITIVE_INFINITY : atMs;
+    const endMs = act.act === 'freeze' ? (thawedMs.get(act.token) ?? lastMs) : atMs;
     const end = [actWords[act.act], act.note === null ? '' : quoted(act.note)] as const;
-    const common = { label: 'redlockctl', kind: 'act', spans: ['', ''] } as const;
-    return { ...act, ...common, atMs: Date.parse(act.at), end };
+    const common = { label: 'redlockctl', kind: 'act', waitedMs: 0, spans: ['', ''] } as const;
+    return { ...act, ...common, atMs, endMs, end };
   });
   return [...ofRuns, ...ofActs].sort((a, b) => a.atMs - b.atMs);
-}
-
-/** Empty where it is not known yet: it is in the entry, which comes with the end. */
-export function waitedText({ waitMs }: PastRun): string {
-  return waitMs === null ? '' : roughly(waitMs);
 }
 
 /** The number is whole, and 30 characters of the command, however long user and host are. */

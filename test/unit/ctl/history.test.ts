@@ -1,11 +1,9 @@
-// The sentence for each end of a run, the ticks of the axis, and large histories.
+// The sentence for each end of a run, the timeline of the page, and large histories.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { renderHtmlPage } from '../../../src/ctl/history/page.ts';
 import type { PastRun } from '../../../src/ctl/history/run-history.ts';
-import { kindOf, reasonOf } from '../../../src/ctl/history/run-text.ts';
-import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
-import { frames, hostRowsOf, scaleOf } from '../../../src/ctl/history/timeline-layout.ts';
+import { endingOf, historyRows, kindOf, sentenceOf } from '../../../src/ctl/history/run-text.ts';
 import { outcomeTable } from '../../../src/text/outcomes.ts';
 import { generous } from '../../servers/patience.ts';
 
@@ -130,60 +128,72 @@ it.each([
   ],
 ] as const)('%j is %s: %s', (changes, kind, reason) => {
   const ended = { ...run, ...changes };
-  expect([kindOf(ended), reasonOf(ended)]).toEqual([kind, reason]);
+  expect([kindOf(ended), sentenceOf(endingOf(ended))]).toEqual([kind, reason]);
 });
 
 it.each(Object.keys(outcomeTable).filter((word) => word !== 'busy'))(
   'a run that ended as %s and ran nothing: a sentence, and not that word',
   (outcome) => {
-    const reason = reasonOf({ ...run, outcome, heldMs: null, exitCode: null, blocker: null });
+    const missed = { ...run, outcome, heldMs: null, exitCode: null, blocker: null };
+    const reason = sentenceOf(endingOf(missed));
     expect(reason).toMatch(/^did not run: .+ .+/);
     expect(reason).not.toBe(`did not run: ${outcome}`);
   },
 );
 
-const hundreds = { left: 100, right: 1_100, maxTicks: 12 };
+const shownOf = (runs: readonly PastRun[], nowMs: number, name: string | null = 'a') =>
+  renderHtmlPage(historyRows(runs, [], []), name, '', nowMs);
 
 describe('ticks', () => {
+  const ticksIn = (page: string) =>
+    [...page.matchAll(/<time style="left:([\d.]+)%">([^<]*)<br\/>([^<]*)</g)].map(
+      ([, share, time, day]) => ({ share: Number(share), time, day }),
+    );
+  const pageOf = (from: string, to: string) =>
+    shownOf([{ ...run, beganAt: from, acquiredAt: from, endedAt: to }], 0);
+
   it.each([
-    ['2026-11-21T01:00:00Z', '2026-11-21T01:00:08Z', '02:00:00', 1_000],
-    ['2026-11-21T00:58:00Z', '2026-11-21T01:20:00Z', '01:58', 120_000],
-    ['2026-11-20T10:00:00Z', '2026-11-21T10:00:00Z', '12:00', 3 * 3_600_000],
-    ['2026-10-24T10:00:00Z', '2026-10-26T10:00:00Z', '12:00', 6 * 3_600_000],
-    ['2026-11-01T10:00:00Z', '2026-11-30T10:00:00Z', '2026-11-07', 7 * 86_400_000],
-  ])('from %s to %s: the first at %s, every %i ms, few of them', (from, to, first, everyMs) => {
-    const { ticks, x } = scaleOf(Date.parse(from), Date.parse(to), hundreds);
-    expect(ticks[0]?.label).toBe(first);
-    expect(ticks[0]?.day ?? first).toMatch(/^2026-/);
-    expect((ticks[1]?.at ?? 0) - (ticks[0]?.at ?? 0)).toBe(everyMs);
-    expect(ticks.length).toBeLessThanOrEqual(13);
-    for (const { at } of ticks) expect(x(at)).toSatisfy((px) => px >= 100 && px <= 1_100);
+    ['2026-11-21T01:00:00Z', '2026-11-21T01:00:08Z', '02:00:00', '2026-11-21'],
+    ['2026-11-21T00:58:00Z', '2026-11-21T01:20:00Z', '02:00:00', '2026-11-21'],
+    ['2026-11-20T10:00:00Z', '2026-11-21T10:00:00Z', '12:00:00', '2026-11-20'],
+    ['2026-10-24T10:00:00Z', '2026-10-26T10:00:00Z', '12:00:00', '2026-10-24'],
+    ['2026-11-01T10:00:00Z', '2026-11-30T10:00:00Z', '00:00:00', '2026-11-08'],
+  ])('from %s to %s: the first at %s of %s, few of them', (from, to, time, day) => {
+    const ticks = ticksIn(pageOf(from, to));
+    expect(ticks[0]).toMatchObject({ time, day });
+    expect(ticks.length).toBeGreaterThan(2);
+    expect(ticks.length).toBeLessThanOrEqual(10);
+    for (const { share } of ticks) expect(share).toSatisfy((at) => at >= 0 && at <= 100);
+  });
+
+  it('are few in many thousand years', () => {
+    const page = pageOf(new Date(0).toISOString(), new Date(8.64e15).toISOString());
+    expect(ticksIn(page).length).toBeLessThanOrEqual(10);
   });
 });
 
-it.each(['wide', 'narrow'] as const)(
-  'the times at the edges of a %s picture are whole',
-  (frame) => {
-    const at = ['2026-11-21T01:00:00Z', '2026-11-21T01:00:10Z'] as const;
-    const runs = at.map((beganAt) => ({ ...run, beganAt, acquiredAt: beganAt, endedAt: beganAt }));
-    const shown = {
-      runs,
-      acts: [],
-      standing: new Set<string>(),
-      name: 'a',
-      nowMs: Date.parse(at[1]),
-    };
-    const picture = renderTimeline(shown, frames[frame]);
-    const texts = [...picture.matchAll(/<text x="([\d.]+)" [^>]*tick">([^<]+)/g)];
-    expect(texts.map(([, , text]) => text)).toEqual(
-      expect.arrayContaining(['02:00:00', '02:00:10']),
-    );
-    for (const [, x, text = ''] of texts)
-      expect(Math.min(Number(x), frames[frame].width - Number(x))).toBeGreaterThan(
-        text.length * 3.5,
-      );
-  },
-);
+it('bars that overlap have a line of a lane each', () => {
+  const at = (minutes: number) => new Date(Date.UTC(2026, 10, 21, 1, minutes)).toISOString();
+  const spans = [
+    [0, 30],
+    [10, 50],
+    [30, 40],
+    [50, 60],
+  ] as const;
+  const runs = spans.map(([from, to]) => ({ ...run, beganAt: at(from), endedAt: at(to) }));
+  const places = [...shownOf(runs, 0).matchAll(/style="top:(\d+)px;left:([\d.]+)%/g)];
+  expect(places.map(([, top, left]) => [top, left])).toEqual([
+    ['0', '0.00'],
+    ['22', '16.67'],
+    ['0', '50.00'],
+    ['0', '83.33'],
+  ]);
+});
+
+it('a run that has not ended ends now', () => {
+  const page = shownOf([{ ...run, endedAt: null }], Date.parse(run.beganAt) + 60_000);
+  expect(page).toContain('left:0.00%;width:100.00%');
+});
 
 describe('20,000 runs', () => {
   const count = 20_000;
@@ -192,25 +202,14 @@ describe('20,000 runs', () => {
     const at = new Date(startMs + index * 10_000).toISOString();
     return { ...run, token: `t${index}`, beganAt: at, acquiredAt: at, endedAt: at };
   });
-  const nowMs = startMs + count * 10_000;
-  const countOf = (text: string) => text.split('<g class="run"').length - 1;
+  const countOf = (text: string, part: string) => text.split(part).length - 1;
 
-  it('are one picture and one page', { timeout: generous(120_000) }, () => {
-    const shown = { runs, acts: [], standing: new Set<string>(), name: null, nowMs };
-    expect(countOf(renderTimeline({ ...shown, name: 'a' }, frames.wide))).toBe(count);
-    // The last hundred stand in the narrow picture too.
-    expect(countOf(renderHtmlPage(shown, ''))).toBe(count + 100);
+  it('are one page', { timeout: generous(120_000) }, () => {
+    expect(countOf(shownOf(runs, startMs), '<a href="#row')).toBe(count);
   });
 
-  it('of as many hosts have a lane each, in linear time', {
-    timeout: generous(30_000),
-  }, () => {
-    const hosts = runs.map((one, index) => ({ ...one, host: `web${index}` }));
-    const scale = scaleOf(startMs, nowMs, hundreds);
-    expect(hostRowsOf(hosts, scale, nowMs, true)).toHaveLength(count);
+  it('of as many locks have a lane each', { timeout: generous(30_000) }, () => {
+    const locks = runs.map((one, index) => ({ ...one, name: `lock-${index}` }));
+    expect(countOf(shownOf(locks, startMs, null), '<section>')).toBe(count);
   });
-});
-
-it('an axis of many thousand years has few ticks', () => {
-  expect(scaleOf(0, 8.64e15, hundreds).ticks.length).toBeLessThanOrEqual(13);
 });

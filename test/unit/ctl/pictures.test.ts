@@ -1,13 +1,13 @@
-// The pictures of `top` and of the timeline in docs/ are recorded from real runs, and only then.
+// The pictures of `top` and of the page of history in docs/ are recorded from real runs, and only then.
 // Here the same state is drawn anew: the words must be those of the picture, whatever the times,
 // process ids and ports are. Else: `npm run pictures`.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { renderHtmlPage } from '../../../src/ctl/history/page.ts';
 import type { PastHolder, PastRun } from '../../../src/ctl/history/run-history.ts';
-import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
-import { frames } from '../../../src/ctl/history/timeline-layout.ts';
+import { historyRows } from '../../../src/ctl/history/run-text.ts';
 import type { ShownFreeze } from '../../../src/ctl/holdings.ts';
 import type { Holder, LockState } from '../../../src/ctl/lock-state.ts';
 import { renderTop } from '../../../src/ctl/top.ts';
@@ -17,13 +17,11 @@ import { topSize } from '../../pictures/scenes.ts';
 const picture = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
 
-/** The texts of an SVG that are there in full, also those that a pointer shows; each once. */
+/** The texts that are there in full, also those that a pointer shows; each once. */
 function words(svg: string): string[] {
-  const found = svg.matchAll(/<(?:title|text)\b[^>]*>([^<]*)/g);
-  const texts = [...found]
-    .map(([, text = '']) => masked(text))
-    .filter((text) => !/(…|\.\.\.)$/.test(text));
-  return [...new Set(texts)];
+  const found = svg.replace(/<style>.*?<\/style>/gs, '').matchAll(/ title="([^"]*)"|>([^<]+)</g);
+  const texts = [...found].map(([, title, text = '']) => masked(title ?? text));
+  return [...new Set(texts)].filter((text) => text !== '' && !/(…|\.\.\.)$/.test(text));
 }
 
 function masked(text: string): string {
@@ -139,11 +137,9 @@ const runs: PastRun[] = [
   { ...run, beganAt: at(15), acquiredAt: at(15) },
 ];
 
-it.each([
-  ['timeline.svg', frames.wide],
-  ['timeline-narrow.svg', frames.narrow],
-])('%s', (file, frame) => {
-  const shown = { runs, acts: [], standing: new Set<string>(), name: 'database' };
-  const drawn = renderTimeline({ ...shown, nowMs: Date.parse(at(60)) }, frame);
-  expect(words(picture(file))).toEqual(words(drawn));
+it.each(['timeline.svg', 'timeline-narrow.svg'])('%s', (file) => {
+  const rows = historyRows(runs, [], []);
+  const page = renderHtmlPage(rows, 'database', '4 runs, 1 did not happen', Date.parse(at(60)));
+  const [, body = ''] = /<body>(.*)<\/body>/s.exec(page) ?? [];
+  expect(words(picture(file))).toEqual(words(body));
 });
