@@ -17,7 +17,7 @@ import type { Clock } from '../lock/ports.ts';
 import { UsageError } from '../text/errors.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
 import { scripts } from './completion-scripts.ts';
-import { defaultLimits, MasterQuery } from './master-query.ts';
+import { MasterQuery } from './master-query.ts';
 import { isPattern, literal } from './names.ts';
 import { readSettings } from './settings.ts';
 import { allOptions, operandCounts, sharedOptions, verbTable } from './verb-table.ts';
@@ -152,10 +152,8 @@ async function namesOf(
     ...around,
     searchesParents: false,
   });
-  const ms = settings.masterTimeoutMs;
-  const limits = { ...defaultLimits(ms), totalMs: ms, namesMs: ms, nameCount: maxNames };
-  const query = await MasterQuery.of(settings, clock, limits);
-  const names = await query.names('*');
+  const query = await MasterQuery.of(settings, clock);
+  const names = (await query.names('*', settings.masterTimeoutMs)).slice(0, maxNames);
   const mayBePattern = program === 'redlock-run' || given.has(literal);
   // The shell would insert a name with a dash as an option.
   return names.filter((name) => !name.startsWith('-') && (mayBePattern || !isPattern(name)));

@@ -6,13 +6,12 @@ import { renderTable } from '../cli/table.ts';
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import { localAddress } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
-import { ServerRegistry } from '../redis/identity.ts';
-import { Server } from '../redis/server.ts';
+import { serversAt } from '../redis/server.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
-import { defaultLimits, MasterQuery } from './master-query.ts';
+import { MasterQuery } from './master-query.ts';
 
 export async function local(call: Call): Promise<number> {
   const { localDirectory } = call.settings;
@@ -47,13 +46,10 @@ async function show({ args, settings, print }: Call): Promise<number> {
 
 async function stop(call: Call): Promise<number> {
   const { args, settings, clock, tell, confirm } = call;
-  const registry = new ServerRegistry();
-  const look = { ...settings, restartGraceMs: 0 };
   const running = await runningMasters(call);
-  const servers = running.map(
-    ({ socket }) => new Server(localAddress(socket), look, registry, clock, 'look'),
-  );
-  const query = new MasterQuery(servers, clock, defaultLimits(settings.masterTimeoutMs));
+  const addresses = running.map(({ socket }) => localAddress(socket));
+  const servers = serversAt(addresses, { ...settings, restartGraceMs: 0 }, clock, 'look');
+  const query = new MasterQuery(servers, clock, settings.masterTimeoutMs);
   const names = servers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !args.has('--yes')) {
     const count = `${plural(names.length, 'lock is', 'locks are')} held on them`;

@@ -6,11 +6,10 @@
 import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { askAll } from '../lock/round.ts';
-import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
+import type { Failed } from '../lock/types.ts';
 import type { MasterAddress } from '../redis/address.ts';
 import { failed, isFailed } from '../redis/errors.ts';
-import { ServerRegistry } from '../redis/identity.ts';
-import { Server } from '../redis/server.ts';
+import { type Server, serversAt } from '../redis/server.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { failureLine, roughly } from '../text/lines.ts';
@@ -27,80 +26,63 @@ export const allLines = 1_500;
 /** Keys that one SCAN goes through. */
 export const pageSize = 1_000;
 
-/** Bounds of a query. */
-export interface QueryLimits {
-  /** How long one master may take for one answer. */
-  readonly answerMs: number;
-  /** How long one master may take for all answers together. */
-  readonly totalMs: number;
-  /** How long names are collected on one master. */
-  readonly namesMs: number;
-  /** How many names, and how many characters of names, are collected on one master. */
-  readonly nameCount: number;
-  readonly nameChars: number;
-}
-
-/** `answerMs`: the timeout of a master. */
-export const defaultLimits = (answerMs: number): QueryLimits => ({
-  answerMs,
+/** How much one master may take of a query. */
+const max = {
+  /** For all answers together. */
   totalMs: 120_000,
+  /** For the names of locks. */
   namesMs: 10_000,
   nameCount: 100_000,
-  nameChars: 20_000_000,
-});
+  /** In characters, of all names. */
+  nameLength: 20_000_000,
+};
 
 export class MasterQuery {
   readonly servers: readonly Server<MasterAddress>[];
   readonly clock: Clock;
-  readonly #limits: QueryLimits;
+  readonly #timeoutMs: number;
+  /** Masters that are not asked any more, and why. */
   readonly #failed = new Map<Server, Failed>();
   /** Masters whose answer was cut off, and why. */
   readonly #cutOff = new Map<Server, Failed>();
   readonly #spentMs = new Map<Server, number>();
 
-  constructor(servers: readonly Server<MasterAddress>[], clock: Clock, limits: QueryLimits) {
+  /** `timeoutMs`: how long one master may take for one answer. */
+  constructor(servers: readonly Server<MasterAddress>[], clock: Clock, timeoutMs: number) {
     this.servers = servers;
     this.clock = clock;
-    this.#limits = limits;
+    this.#timeoutMs = timeoutMs;
   }
 
   /**
    * A query of the masters of the settings. Local masters are not started: a query changes nothing.
    * Throws LocalError.
    */
-  static async of(
-    settings: CtlSettings,
-    clock: Clock,
-    limits = defaultLimits(settings.masterTimeoutMs),
-  ): Promise<MasterQuery> {
-    const registry = new ServerRegistry();
-    const addresses = await addressesOf(settings);
-    const servers = addresses.map(
-      (address) => new Server(address, settings, registry, clock, 'look'),
-    );
-    return new MasterQuery(servers, clock, limits);
+  static async of(settings: CtlSettings, clock: Clock): Promise<MasterQuery> {
+    const servers = serversAt(await addressesOf(settings), settings, clock, 'look');
+    return new MasterQuery(servers, clock, settings.masterTimeoutMs);
   }
 
   /** The answer of each master, in the order of the masters. */
-  async ask<Answer>(
+  ask<Answer>(
     question: Question<Answer>,
-    timeoutMs = this.#limits.answerMs,
+    timeoutMs = this.#timeoutMs,
   ): Promise<(Answer | Failed)[]> {
     return Promise.all(this.servers.map((server) => this.#askOne(server, question, timeoutMs)));
   }
 
   /** The states of these locks, in the order of the names. */
-  async look(names: readonly string[]): Promise<LockState[]> {
-    return this.#lookedAt(names, lockStateOf);
+  look(names: readonly string[]): Promise<LockState[]> {
+    return this.#read(names, lockStateOf);
   }
 
   /** For each of these locks the report of each master. */
-  async reports(names: readonly string[]): Promise<MasterReport[][]> {
-    return this.#lookedAt(names, (_, reports) => reports);
+  reports(names: readonly string[]): Promise<MasterReport[][]> {
+    return this.#read(names, (_, reports) => reports);
   }
 
-  /** What `make` makes of each of these locks: the reports of thousands are not kept. */
-  async #lookedAt<Made>(
+  /** `make` is called for each lock at once: the reports of thousands are not kept. */
+  async #read<Made>(
     names: readonly string[],
     make: (name: string, reports: MasterReport[]) => Made,
   ): Promise<Made[]> {
@@ -125,36 +107,35 @@ export class MasterQuery {
     return all;
   }
 
-  /** The names of all locks that match the glob on any master, sorted, each once; by SCAN. */
-  async names(pattern: string): Promise<string[]> {
-    const [held, frozen] = [await this.heldNames(pattern), await this.frozenNames(pattern)];
+  /**
+   * The names of all locks that match the glob on any master, sorted, each once; by SCAN, for at
+   * most `limitMs` on each master and each kind of name.
+   */
+  async names(pattern: string, limitMs = max.namesMs): Promise<string[]> {
+    const held = await this.heldNames(pattern, limitMs);
+    const frozen = await this.frozenNames(pattern, limitMs);
     return frozen.length === 0 ? held : [...new Set([...held, ...frozen])].sort();
   }
 
   /** As `names`, of the locks that have a key on any master. */
-  heldNames(pattern: string): Promise<string[]> {
-    return this.#collected((server, cursor) => server.page(cursor, pattern, pageSize));
+  heldNames(pattern: string, limitMs = max.namesMs): Promise<string[]> {
+    return this.#collect((server, cursor) => server.page(cursor, pattern, pageSize), limitMs);
   }
 
   /** As `names`, of the locks that are frozen on any master. */
-  frozenNames(pattern: string): Promise<string[]> {
-    return this.#collected((server, cursor) => server.freezePage(cursor, pattern, pageSize));
+  frozenNames(pattern: string, limitMs = max.namesMs): Promise<string[]> {
+    return this.#collect((server, cursor) => server.freezePage(cursor, pattern, pageSize), limitMs);
   }
 
   /**
    * The names of all locks whose history has changed since `sinceMs` on any master, in ms since
-   * 1970; sorted, each once.
+   * 1970; sorted, each once. null: the thousand on each master whose history changed last.
    */
-  historyNames(sinceMs: number): Promise<string[]> {
-    return this.#collected((server, cursor) => server.historyPage(cursor, pageSize, sinceMs));
-  }
-
-  /** Only the thousand on each master whose history changed last. */
-  newestHistoryNames(): Promise<string[]> {
-    return this.#collected(async (server, cursor) => {
-      const page = await server.historyPage(cursor, pageSize, 0);
-      return isFailed(page) ? page : { ...page, cursor: '0' };
-    });
+  historyNames(sinceMs: number | null): Promise<string[]> {
+    return this.#collect(async (server, cursor) => {
+      const page = await server.historyPage(cursor, pageSize, sinceMs ?? 0);
+      return isFailed(page) || sinceMs !== null ? page : { ...page, cursor: '0' };
+    }, max.namesMs);
   }
 
   /** For each of these locks the history on each master; empty where that fails. */
@@ -163,16 +144,6 @@ export class MasterQuery {
       this.servers.map((server) => this.#historiesOn(server, names, maxLines)),
     );
     return names.map((_, index) => ofEach.map((histories) => histories[index] ?? noHistory));
-  }
-
-  /** Removes exactly this value from every master that shows it. */
-  remove(name: string, value: string, sharing: Sharing): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((server) => server.remove(name, value, sharing));
-  }
-
-  /** Publishes the wake-up for this waiter id. */
-  async wake(name: string, id: string): Promise<void> {
-    await this.ask((server) => server.publish(name, id, ''));
   }
 
   /** Why the answer of each master is missing or cut off; null: it is complete. */
@@ -206,42 +177,37 @@ export class MasterQuery {
     for (const server of this.servers) void server.close();
   }
 
-  async #collected(ask: AskPage): Promise<string[]> {
-    const names = await Promise.all(this.servers.map((server) => this.#collect(server, ask)));
-    return [...new Set(names.flat())].sort();
+  async #collect(ask: AskPage, limitMs: number): Promise<string[]> {
+    const ofEach = this.servers.map((server) => this.#collectOn(server, ask, limitMs));
+    return [...new Set((await Promise.all(ofEach)).flat())].sort();
   }
 
-  /** A server may answer SCAN for ever: the limits end that. */
-  async #collect(server: Server, ask: AskPage): Promise<string[]> {
-    const { namesMs, nameCount, nameChars } = this.#limits;
+  /** A server may answer SCAN without end. */
+  async #collectOn(server: Server, ask: AskPage, limitMs: number): Promise<string[]> {
     const names = new Set<string>();
     const beganAt = this.clock.now();
     let cursor = '0';
-    let charCount = 0;
+    let length = 0;
     for (;;) {
       const page = await this.#askOne(server, () => ask(server, cursor));
       if (isFailed(page)) return [...names];
       for (const name of page.resources) {
         if (names.has(name)) continue;
-        charCount += name.length;
-        if (names.size >= nameCount || charCount > nameChars)
+        length += name.length;
+        if (names.size >= max.nameCount || length > max.nameLength)
           return this.#cut(server, names, `has more than ${names.size} names`);
         names.add(name);
       }
       cursor = page.cursor;
       if (cursor === '0') return [...names];
-      if (this.clock.now() - beganAt >= namesMs)
-        return this.#cut(
-          server,
-          names,
-          `has not listed all of its names within ${roughly(namesMs)}`,
-        );
+      const why = `has not listed all of its names within ${roughly(limitMs)}`;
+      if (this.clock.now() - beganAt >= limitMs) return this.#cut(server, names, why);
     }
   }
 
   #cut(server: Server, names: ReadonlySet<string>, why: string): string[] {
-    const cut = failed('reply', `${why}: cut off, names may be missing`);
-    this.#cutOff.set(server, this.#cutOff.get(server) ?? cut);
+    const known = this.#cutOff.get(server);
+    this.#cutOff.set(server, known ?? failed('reply', `${why}: cut off, names may be missing`));
     return [...names];
   }
 
@@ -277,12 +243,10 @@ export class MasterQuery {
   async #askOne<Answer>(
     server: Server<MasterAddress>,
     question: Question<Answer>,
-    timeoutMs = this.#limits.answerMs,
+    timeoutMs = this.#timeoutMs,
   ): Promise<Answer | Failed> {
-    const { totalMs } = this.#limits;
     const spentMs = this.#spentMs.get(server) ?? 0;
-    if (spentMs >= totalMs && !this.#failed.has(server))
-      this.#failed.set(server, failed('timeout', `answers took ${roughly(totalMs)} in all`));
+    if (spentMs >= max.totalMs && !this.#failed.has(server)) this.#failed.set(server, tookTooLong);
     const known = this.#failed.get(server);
     if (known !== undefined) return known;
     const askedAt = this.clock.now();
@@ -299,4 +263,5 @@ export class MasterQuery {
 type Question<Answer> = (server: Server<MasterAddress>) => Promise<Answer | Failed>;
 type AskPage = (server: Server, cursor: string) => Promise<Page | Failed>;
 
+const tookTooLong = failed('timeout', `answers took ${roughly(max.totalMs)} in all`);
 const silence = failed('reply', 'has left it out of its answer');

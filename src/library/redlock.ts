@@ -12,10 +12,9 @@ import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { type LockTimings, lockTimings } from '../lock/timings.ts';
 import type { Retries } from '../lock/wait.ts';
 import { defaultHistoryBytes } from '../redis/calls/script-calls.ts';
-import { ServerRegistry } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { defaultRestartGraceMs } from '../redis/restart.ts';
-import { Server } from '../redis/server.ts';
+import { type Server, serversAt } from '../redis/server.ts';
 import { createPlainClock } from '../system/clock.ts';
 import { maxTtlMs, timingMistake } from '../text/option-rules.ts';
 import { acquireRules, Claims, checkOptions, type Form, formOf, redlockRules } from './claim.ts';
@@ -68,12 +67,9 @@ export class Redlock implements AsyncDisposable {
         return restartGrace();
       },
     };
-    const registry = new ServerRegistry();
     this.#options = options;
     this.#claims = new Claims(newToken);
-    this.#masters = origins.map(
-      (origin) => new Server(origin, settings, registry, this.#clock, 'lock'),
-    );
+    this.#masters = serversAt(origins, settings, this.#clock, 'lock');
     const watched = { differingMasters, hasHistory: true };
     this.#watch = new MastersWatch(watched, os.hostname(), this.#masters, this.#clock);
   }

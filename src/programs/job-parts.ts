@@ -17,9 +17,9 @@ import type { Acquisition } from '../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
-import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
+import { isUnidentified } from '../redis/identity.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
-import { Server } from '../redis/server.ts';
+import { type Server, serversAt } from '../redis/server.ts';
 import { withHistory } from '../run/acquisition.ts';
 import { enclosingLock } from '../run/enclosing-lock.ts';
 import { HistoryLines } from '../run/history-lines.ts';
@@ -92,8 +92,7 @@ function ownLockOf(
 ): JobLock {
   const { conflictExitCode, hasHistory } = settings;
   const self = holderRecordOf(settings);
-  const registry = new ServerRegistry();
-  const masters = addresses.map((one) => new Server(one, settings, registry, clock, 'lock'));
+  const masters = serversAt(addresses, settings, clock, 'lock');
   const watch = new MastersWatch(settings, self.host, masters, clock);
   const historyLines = new HistoryLines(self, conflictExitCode, clock, seen);
   const report: ReportRun = (event) => {

@@ -2,7 +2,7 @@
 // what operators do. Replies become votes and answers; one of an unexpected shape is a failure of
 // the server.
 
-import type { Master, Subscription } from '../lock/ports.ts';
+import type { Clock, Master, Subscription } from '../lock/ports.ts';
 import {
   type AcquireReply,
   alone,
@@ -22,11 +22,12 @@ import {
   toServer,
   withoutWaiter,
 } from './calls/script-calls.ts';
-import { ConnectedServer } from './connected-server.ts';
+import { ConnectedServer, type ServerSettings, type ServerUse } from './connected-server.ts';
 import type { Origin } from './connection/client.ts';
 import type { Connection } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
 import { isFailed } from './errors.ts';
+import { ServerRegistry } from './identity.ts';
 import {
   channelsOf,
   freezeResourceOf,
@@ -289,6 +290,17 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   #read<Answer>(request: Exact, shape: Shape<Answer>): Promise<Answer | Failed> {
     return this.ask(exactly(request), (reply) => readReply(shape, reply));
   }
+}
+
+/** The masters of one program: none of them may be another one's server. */
+export function serversAt<From extends Origin>(
+  origins: readonly From[],
+  settings: ServerSettings,
+  clock: Clock,
+  use: ServerUse,
+): Server<From>[] {
+  const registry = new ServerRegistry();
+  return origins.map((origin) => new Server(origin, settings, registry, clock, use));
 }
 
 /** A script, or one command with its arguments. */

@@ -12,15 +12,14 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, onTestFinished } from 'vitest';
-import { defaultLimits, MasterQuery, type QueryLimits } from '../../src/ctl/master-query.ts';
+import { MasterQuery } from '../../src/ctl/master-query.ts';
 import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { answer } from '../../src/programs/redlockctl.ts';
 import { parseAddress } from '../../src/redis/address.ts';
 import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import { ServerRegistry } from '../../src/redis/identity.ts';
-import { Server } from '../../src/redis/server.ts';
+import { serversAt } from '../../src/redis/server.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
 import { clock, lasting, newClaim, redlockOn } from '../redis/rig.ts';
@@ -51,18 +50,15 @@ interface Place {
 }
 
 /** The part of redlockctl that asks masters, without what is said of their answers. */
-export function queryOf(masters: readonly Place[], limits?: Partial<QueryLimits>): MasterQuery {
-  const registry = new ServerRegistry();
+export function queryOf(masters: readonly Place[]): MasterQuery {
   const settings = {
     prefix: 'redlock:',
     restartGraceMs: 0,
     historyBytes: defaultHistoryBytes,
     protocol: 'redlock' as const,
   };
-  const observers = masters.map(
-    ({ url }) => new Server(parseAddress(url), settings, registry, clock, 'look'),
-  );
-  return new MasterQuery(observers, clock, { ...defaultLimits(generous(5_000)), ...limits });
+  const addresses = masters.map(({ url }) => parseAddress(url));
+  return new MasterQuery(serversAt(addresses, settings, clock, 'look'), clock, generous(5_000));
 }
 
 /** Starts redlockctl on these masters. */

@@ -295,8 +295,8 @@ describe('a server that has always another page of names', () => {
   ])('is cut off after so many %s, and that is told', async (_, length, count) => {
     const hostile = await startHostile(endlessOf(length));
     // A slow machine needs more than the ten seconds of the next test.
-    const query = queryOf([hostile, ...masters], { namesMs: generous(10_000) });
-    expect(await query.heldNames('*')).toHaveLength(count + 1);
+    const query = queryOf([hostile, ...masters]);
+    expect(await query.heldNames('*', generous(10_000))).toHaveLength(count + 1);
     expect(query.failureLines()).toEqual([
       `${hostile.url}: has more than ${count} names: cut off, names may be missing`,
     ]);

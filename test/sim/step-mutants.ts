@@ -64,8 +64,8 @@ export const stepMutants: readonly Mutant[] = [
     'a release does not wake the daemon that holds the lock',
     rarely(40, 'in-steps', 'keptForShell'),
     'ctl/steps/lock-handle.ts',
-    'if (isConfirmed) await query.wake',
-    'if (removedCount > replies.length) await query.wake',
+    'if (isConfirmed) await query.ask(',
+    'if (removedCount > replies.length) await query.ask(',
   ),
   inSource(
     'wake-up-not-awaited',

@@ -111,7 +111,7 @@ export class StepProgram {
     const seen = servers('look');
     return {
       clock,
-      query: new system.MasterQuery(seen, clock, system.defaultLimits(masterTimeoutMs)),
+      query: new system.MasterQuery(seen, clock, masterTimeoutMs),
       redlock: redlockOn(seen),
       locking: () => {
         const masters = servers('lock');

@@ -101,7 +101,6 @@ export function systemOf(modules: Modules) {
     MastersWatch: modules['redis/masters-watch'].MastersWatch,
     Server: modules['redis/server'].Server,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
-    defaultLimits: modules['ctl/master-query'].defaultLimits,
     hold: modules['ctl/steps/holder-daemon'].hold,
     freezeLock: modules['ctl/operations'].freezeLock,
     thawLock: modules['ctl/operations'].thawLock,

@@ -92,7 +92,7 @@ async function writtenNames(
   fromMs: number | null,
 ): Promise<string[]> {
   if (name !== null) return [name];
-  return fromMs === null ? query.newestHistoryNames() : query.historyNames(fromMs);
+  return query.historyNames(fromMs);
 }
 
 /** `written`: whose histories are read; `present`: the locks whose holder may have no line yet. */

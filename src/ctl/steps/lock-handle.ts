@@ -4,7 +4,7 @@
 
 import { defaultDriftFactor, quorumOf, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
-import { alone, type Sharing } from '../../lock/types.ts';
+import { alone, type ReleaseReply, type Sharing } from '../../lock/types.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
 import type { LockSnapshot } from '../../redis/snapshot.ts';
 import { type Holding, holdingsOf } from '../holdings.ts';
@@ -68,11 +68,12 @@ export async function releaseByToken(handle: LockHandle, query: MasterQuery): Pr
   const ownership = await ownershipNow(handle, query);
   if (ownership.kind !== 'held') return ownership;
   query.reset();
-  const replies = await query.remove(name, ownership.value, ownership.sharing);
+  const { value, sharing } = ownership;
+  const replies = await query.ask<ReleaseReply>((master) => master.remove(name, value, sharing));
   const removedCount = replies.filter(({ kind }) => kind !== 'failed').length;
   const isConfirmed = removedCount > replies.length / 2;
   // The daemon then knows that the lock was released, and not lost.
-  if (isConfirmed) await query.wake(name, keeperIdOf(token));
+  if (isConfirmed) await query.ask((master) => master.publish(name, keeperIdOf(token), ''));
   return { kind: isConfirmed ? 'released' : 'unknown' };
 }
 

@@ -6,9 +6,8 @@ import type { LockRequest } from '../../lock/acquire.ts';
 import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
-import { ServerRegistry } from '../../redis/identity.ts';
 import { differenceLine, MastersWatch } from '../../redis/masters-watch.ts';
-import { Server } from '../../redis/server.ts';
+import { serversAt } from '../../redis/server.ts';
 import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
 import { noticeOf } from './acquisition.ts';
@@ -29,8 +28,7 @@ export async function openRedlock(
   const { settings, clock, holderRecord } = call;
   const addresses = await addressesOf(settings);
   const { host } = holderRecord();
-  const registry = new ServerRegistry();
-  const masters = addresses.map((one) => new Server(one, settings, registry, clock, 'lock'));
+  const masters = serversAt(addresses, settings, clock, 'lock');
   const watch = new MastersWatch(settings, host, masters, clock);
   const notice = noticeOf(call);
   const report = (event: LockEvent) => {
