@@ -75,24 +75,18 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
     const cure = certificateCures[code ?? ''] ?? 'set tls.caFile';
     return failed('denied', `its certificate is not trusted: ${tidied(message)}`, cure);
   }
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
-    return plainServer;
-  }
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return plainServer;
   if (refusedTls.test(code ?? '')) {
     const [, reason = message] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
     const cure = 'set tls.certFile and tls.keyFile';
     return failed('denied', `TLS is refused: ${tidied(reason)}`, cure);
   }
-  const kind = name === 'ReplyError' ? kindOfError(message) : null;
-  if (kind !== null) {
-    const { cause: kindCause, advice = serverLog } = kind;
-    return failed(kindCause, kind.message ?? firstSentence(tidied(message)), advice);
-  }
-  if (name === 'ReplyError' && deniedReply.test(message)) {
-    return failed('denied', tidied(message), cureOf(message));
-  }
   if (name === 'ReplyError') {
-    return failed('reply', tidied(message), serverLog);
+    const kind = kindOfError(message);
+    if (kind) return failed(kind.cause, kind.message ?? firstSentenceOf(message), kind.advice);
+    return deniedReply.test(message)
+      ? failed('denied', tidied(message), cureOf(message))
+      : failed('reply', tidied(message), serverLog);
   }
   if (foreignBytes.test(message)) return foreignProtocol;
   const known = code === undefined ? undefined : connectionErrors[code];
@@ -157,8 +151,8 @@ export function isFailed(reply: unknown): reply is Failed {
   );
 }
 
-function firstSentence(text: string): string {
-  return text.split(/\.(?= |$)/, 1)[0] ?? text;
+function firstSentenceOf(message: string): string {
+  return tidied(message).split(/\.(?= |$)/, 1)[0] ?? message;
 }
 
 /** One line, without the end that names a script by its hash. */
