@@ -78,13 +78,12 @@ interface Login {
 const schemes = /^(redis|rediss|valkey|valkeys|unix)$/;
 const forms = 'redis://[user[:password]@]host[:port][/db], rediss://… or unix:///path';
 const sentinelForm = 'redis+sentinel://[user[:password]@]host:port,host:port/NAME[/db]';
-const sentinelPort = 26_379;
 
 /**
  * Reads `redis://[user[:pass]@]host[:port][/db]`, `rediss://`, `valkey://`, `valkeys://`,
  * `unix://[user:pass@]/path[?db=N]`, `redis+sentinel://[user[:pass]@]host:port,…/NAME[/db]`,
- * `host:port` or `host`; IPv6 in brackets, credentials
- * percent-encoded, port 6379 and database 0 unless given.
+ * `host:port` or `host`; IPv6 in brackets, credentials percent-encoded, port 6379 and database 0
+ * unless given.
  * @throws AddressError
  */
 export function parseAddress(text: string): MasterAddress {
@@ -93,9 +92,8 @@ export function parseAddress(text: string): MasterAddress {
     throw new AddressError(text, 'contains a space or a control character (one URL each)');
   const separator = schemeLength(text);
   if (separator < 0) {
-    if (/^(rediss?|valkeys?|unix):(?!\d+$)/i.test(text)) {
+    if (/^(rediss?|valkeys?|unix):(?!\d+$)/i.test(text))
       throw new AddressError(text, `no // after the scheme (write ${forms})`);
-    }
     if (/[@/?#]/.test(text)) throw new AddressError(text, `not an address (write ${forms})`);
     return parseServer(text, 'redis', text);
   }
@@ -129,41 +127,48 @@ export function endpointOf(address: MasterAddress): string {
 }
 
 function parseServer(text: string, scheme: string, rest: string): MasterAddress {
-  const at = rest.lastIndexOf('@');
-  const login = parseLogin(text, at < 0 ? null : rest.slice(0, at));
-  const parts = /^(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(\?.*)?$/.exec(
-    rest.slice(at + 1),
-  );
-  if (parts === null)
-    throw new AddressError(text, 'not a host and a port (write IPv6 in brackets: [::1]:6379)');
-  const [, hostText = '', portText, dbText = '', query] = parts;
+  const [login, location] = splitLogin(text, rest);
+  const [, place = '', dbText, query] = /^([^/?]*)(?:\/([^?]*))?(\?.*)?$/.exec(location) ?? [];
   if (query !== undefined)
     throw new AddressError(text, 'unknown query parameter (write the database as /2)');
-  const host = parseHost(text, hostText);
-  const port = parsePort(text, portText);
-  const db = parseDb(text, dbText === '' ? '0' : dbText);
-  const name = `${scheme}://${shown(login)}${bracketed(host)}:${port}${db === 0 ? '' : `/${db}`}`;
-  return { name, host, port, db, ...login, ...(scheme === 'rediss' ? { tls: {} } : {}) };
+  const host = parsePlace(text, place, 6379, forms);
+  const db = parseDb(text, dbText || '0');
+  const name = `${scheme}://${shown(login)}${shownHost(host)}${db === 0 ? '' : `/${db}`}`;
+  return { name, ...host, db, ...login, ...(scheme === 'rediss' ? { tls: {} } : {}) };
 }
 
 function parseSentinels(text: string, scheme: string, rest: string): MasterAddress {
-  const at = rest.lastIndexOf('@');
-  const login = parseLogin(text, at < 0 ? null : rest.slice(0, at));
-  const [hostList = '', primary = '', dbText = '', ...others] = rest.slice(at + 1).split('/');
+  const [login, location] = splitLogin(text, rest);
+  const [places = '', primary = '', dbText, ...others] = location.split('/');
   if (primary === '') throw new AddressError(text, `no /NAME of a primary (write ${sentinelForm})`);
   if (!/^[\w.-]{1,200}$/.test(primary) || others.length > 0)
     throw new AddressError(text, `not a name that sentinels give (write ${sentinelForm})`);
-  const hosts = hostList.split(',').map((one): SentinelHost => {
-    const [, hostText = '', portText] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(one) ?? [];
-    if (hostText === '') throw new AddressError(text, `no host (write ${sentinelForm})`);
-    const host = parseHost(text, hostText);
-    return { host, port: portText === undefined ? sentinelPort : parsePort(text, portText) };
-  });
-  const db = parseDb(text, dbText === '' ? '0' : dbText);
+  const hosts = places.split(',').map((one) => parsePlace(text, one, 26_379, sentinelForm));
+  const db = parseDb(text, dbText || '0');
   const path = `${primary}${db === 0 ? '' : `/${db}`}`;
   const name = `${scheme}://${shown(login)}${hosts.map(shownHost).join(',')}/${path}`;
   const tls = scheme.startsWith('rediss') ? { tls: {} } : {};
   return { name, sentinels: { primary, hosts }, db, ...login, ...tls };
+}
+
+/** `defaultPort` and `form` where the text has no port, or no host. */
+function parsePlace(text: string, place: string, defaultPort: number, form: string): SentinelHost {
+  const refuse = (why: string): never => {
+    const isList = place.includes(';');
+    throw new AddressError(text, isList ? 'has a semicolon (commas separate addresses)' : why);
+  };
+  const [found, hostText = '', port] = /^(\[[^\]]*\]|[^:]*)(?::([^:]*))?$/.exec(place) ?? [];
+  if (found === undefined) refuse('not a host and a port (write IPv6 in brackets: [::1]:6379)');
+  if (hostText === '') refuse(`no host (write ${form})`);
+  const isBracketed = hostText.startsWith('[');
+  const host = isBracketed ? hostText.slice(1, -1) : hostText;
+  if (isBracketed && !isIPv6(host)) refuse('not an IPv6 address in the brackets');
+  if (!isBracketed && !/^[\p{L}\p{N}_]([\p{L}\p{N}._-]*[\p{L}\p{N}_.])?$/u.test(host))
+    refuse('not a host name');
+  if (port === undefined) return { host, port: defaultPort };
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
+    refuse('not a port (1 to 65535)');
+  return { host, port: Number(port) };
 }
 
 function shownHost({ host, port }: SentinelHost): string {
@@ -171,59 +176,31 @@ function shownHost({ host, port }: SentinelHost): string {
 }
 
 function parseSocket(text: string, rest: string): MasterAddress {
-  const queryAt = rest.indexOf('?');
-  const query = queryAt < 0 ? null : rest.slice(queryAt + 1);
-  const location = queryAt < 0 ? rest : rest.slice(0, queryAt);
-  const at = location.startsWith('/') ? -1 : location.lastIndexOf('@');
-  const login = parseLogin(text, at < 0 ? null : location.slice(0, at));
-  const path = decoded(text, location.slice(at + 1));
+  const [, place = '', query] = /^([^?]*)(?:\?(.*))?$/s.exec(rest) ?? [];
+  const [login, encoded] = place.startsWith('/') ? [{}, place] : splitLogin(text, place);
+  const path = decoded(text, encoded);
   if (!/^\/\P{Cc}*[^/\p{Cc}]$/u.test(path))
     throw new AddressError(text, 'not an absolute path (write unix:///run/redis.sock)');
-  if (query !== null && !query.startsWith('db=')) {
+  if (query !== undefined && !query.startsWith('db='))
     throw new AddressError(text, 'unknown query parameter (the only one is ?db=N)');
-  }
-  const db = parseDb(text, query === null ? '0' : query.slice('db='.length));
-  return {
-    name: `unix://${shown(login)}${path}${db === 0 ? '' : `?db=${db}`}`,
-    path,
-    db,
-    ...login,
-  };
+  const db = parseDb(text, query?.slice('db='.length) ?? '0');
+  const name = `unix://${shown(login)}${path}${db === 0 ? '' : `?db=${db}`}`;
+  return { name, path, db, ...login };
 }
 
-function parseLogin(text: string, userInfo: string | null): Login {
-  if (userInfo === null) return {};
+/** The login, and what is behind its @. */
+function splitLogin(text: string, rest: string): [Login, string] {
+  const at = rest.lastIndexOf('@');
+  return [at < 0 ? {} : parseLogin(text, rest.slice(0, at)), rest.slice(at + 1)];
+}
+
+function parseLogin(text: string, userInfo: string): Login {
   if (/[/?]/.test(userInfo))
     throw new AddressError(text, 'a / or ? in the login (write %2F or %3F)');
   const colon = userInfo.indexOf(':');
   const username = decoded(text, colon < 0 ? userInfo : userInfo.slice(0, colon));
   const password = colon < 0 ? '' : decoded(text, userInfo.slice(colon + 1));
   return { ...(username === '' ? {} : { username }), ...(password === '' ? {} : { password }) };
-}
-
-function parseHost(text: string, host: string): string {
-  if (host === '') throw new AddressError(text, `no host (write ${forms})`);
-  if (host.startsWith('[')) {
-    const inner = host.slice(1, -1);
-    if (!isIPv6(inner)) throw new AddressError(text, 'not an IPv6 address in the brackets');
-    return inner;
-  }
-  if (!/^[\p{L}\p{N}_]([\p{L}\p{N}._-]*[\p{L}\p{N}_.])?$/u.test(host))
-    throw new AddressError(text, whyWrong(host, 'not a host name'));
-  return host;
-}
-
-/** Why this part of an address is wrong. */
-function whyWrong(part: string, why: string): string {
-  return part.includes(';') ? 'has a semicolon (commas separate addresses)' : why;
-}
-
-function parsePort(text: string, port: string | undefined): number {
-  if (port === undefined) return 6379;
-  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
-    throw new AddressError(text, whyWrong(port, 'not a port (1 to 65535)'));
-  }
-  return Number(port);
 }
 
 function parseDb(text: string, db: string): number {
