@@ -70,8 +70,8 @@ export class Redlock implements AsyncDisposable {
     this.#options = options;
     this.#claims = new Claims(newToken);
     this.#masters = serversAt(origins, settings, this.#clock, 'lock');
-    const watched = { differingMasters, hasHistory: true };
-    this.#watch = new MastersWatch(watched, os.hostname(), this.#masters, this.#clock);
+    const host = os.hostname();
+    this.#watch = new MastersWatch(this.#masters, this.#clock, host, differingMasters, true);
   }
 
   /**

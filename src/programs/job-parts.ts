@@ -90,10 +90,10 @@ function ownLockOf(
   tell: ReportRun,
   seen: () => Seen,
 ): JobLock {
-  const { conflictExitCode, hasHistory } = settings;
+  const { conflictExitCode, differingMasters, hasHistory } = settings;
   const self = holderRecordOf(settings);
   const masters = serversAt(addresses, settings, clock, 'lock');
-  const watch = new MastersWatch(settings, self.host, masters, clock);
+  const watch = new MastersWatch(masters, clock, self.host, differingMasters, hasHistory);
   const historyLines = new HistoryLines(self, conflictExitCode, clock, seen);
   const report: ReportRun = (event) => {
     tell(event);

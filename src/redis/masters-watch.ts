@@ -19,12 +19,6 @@ const maxShownCount = 3;
 export const reactions = ['warn', 'error', 'ignore'] as const;
 export type Reaction = (typeof reactions)[number];
 
-export interface WatchSettings {
-  readonly differingMasters: Reaction;
-  /** Whether the set of this host is recorded, with the name of the host. */
-  readonly hasHistory: boolean;
-}
-
 /** A server as far as its mark matters. */
 interface MarkedServer extends IdentifiedServer {
   readonly identity: Pick<ServerIdentity, 'mark'> | Failed | null;
@@ -90,29 +84,32 @@ export function differenceLine(difference: Difference): string {
 }
 
 export class MastersWatch {
-  readonly #settings: WatchSettings;
-  readonly #host: string;
   readonly #masters: readonly MarkedServer[];
   readonly #clock: Clock;
+  readonly #host: string;
+  readonly #reaction: Reaction;
+  readonly #isRecording: boolean;
   #hasWarned = false;
   #recorded = { set: '', at: 0 };
 
-  /** `masters`: all that are configured. */
+  /** `masters`: all that are configured. `isRecording`: whether the set of this host is recorded. */
   constructor(
-    settings: WatchSettings,
-    host: string,
     masters: readonly MarkedServer[],
     clock: Clock,
+    host: string,
+    reaction: Reaction,
+    isRecording: boolean,
   ) {
-    this.#settings = settings;
-    this.#host = host;
     this.#masters = masters;
     this.#clock = clock;
+    this.#host = host;
+    this.#reaction = reaction;
+    this.#isRecording = isRecording;
   }
 
   /** The masters; one that reports a dangerous set is rejected, if that is to be an error. */
   get servers(): readonly IdentifiedServer[] {
-    if (this.#settings.differingMasters !== 'error') return this.#masters;
+    if (this.#reaction !== 'error') return this.#masters;
     const rejectionOf = (server: MarkedServer) => server.rejection ?? this.#rejectionBy(server);
     return this.#masters.map((server) => ({
       name: server.name,
@@ -125,8 +122,7 @@ export class MastersWatch {
 
   /** Warns once, and records our set. Nothing waits for that. */
   see({ kind }: { readonly kind: string }, report: Report): void {
-    const isIgnored = this.#settings.differingMasters === 'ignore';
-    if (isIgnored || (kind !== 'acquired' && kind !== 'extended')) return;
+    if (this.#reaction === 'ignore' || (kind !== 'acquired' && kind !== 'extended')) return;
     const masters = this.#markedMasters();
     if (masters === null) return;
     const now = this.#clock.now();
@@ -135,7 +131,7 @@ export class MastersWatch {
       this.#hasWarned = true;
       report({ kind: 'masters-differ', ...differenceFrom(set, masters) });
     }
-    if (this.#settings.hasHistory) this.#record(masters, now);
+    if (this.#isRecording) this.#record(masters, now);
   }
 
   #rejectionBy({ name }: MarkedServer): Failed | null {

@@ -50,7 +50,7 @@ export const listMutants: readonly Mutant[] = [
     'the set is not recorded on the masters',
     within(40, 'two-lists', 'listsTold'),
     file,
-    'if (this.#settings.hasHistory) this.#record(masters, now);',
+    'if (this.#isRecording) this.#record(masters, now);',
     '',
   ),
   inSource(

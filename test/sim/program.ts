@@ -155,7 +155,9 @@ export class Program {
     const masters = this.known.endpoints.map(
       ({ address }) => new system.Server(address, masterSettings, registry, clock, 'lock'),
     );
-    const watch = new system.MastersWatch(options, machine.name, masters, clock);
+    const { differingMasters, hasHistory } = options;
+    const { name } = machine;
+    const watch = new system.MastersWatch(masters, clock, name, differingMasters, hasHistory);
     const self = holderRecord(machine);
     const seen = () => this.#seen;
     const historyLines = new system.HistoryLines(self, 75, clock, seen);

@@ -29,7 +29,8 @@ export async function openRedlock(
   const addresses = await addressesOf(settings);
   const { host } = holderRecord();
   const masters = serversAt(addresses, settings, clock, 'lock');
-  const watch = new MastersWatch(settings, host, masters, clock);
+  const { differingMasters, hasHistory } = settings;
+  const watch = new MastersWatch(masters, clock, host, differingMasters, hasHistory);
   const notice = noticeOf(call);
   const report = (event: LockEvent) => {
     if (event.kind === 'masters-differ') {

@@ -123,9 +123,8 @@ function watchOn(masters: MarkedMasters, reaction: Reaction = 'warn', unmarked: 
     recordSet: async (host: string, ids: readonly string[]) =>
       recorded.push(`${name} ${host} ${ids.join('')}`),
   }));
-  const settings = { differingMasters: reaction, hasHistory: true };
   const reads = { now: () => clock.at, sleep: async () => {} };
-  const watch = new MastersWatch(settings, 'web2', servers, reads);
+  const watch = new MastersWatch(servers, reads, 'web2', reaction, true);
   const see = (kind: string) => watch.see({ kind }, (event) => events.push(event));
   return { watch, recorded, events, clock, identities, see };
 }
