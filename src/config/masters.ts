@@ -4,7 +4,7 @@
 // error, and no fallback.
 
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
-import type { Protocol } from '../redis/calls/protocol.ts';
+import type { Protocol } from '../redis/keys.ts';
 import { defaultRestartGraceMs } from '../redis/restart.ts';
 import { ConfigError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';

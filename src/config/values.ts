@@ -4,7 +4,7 @@
 
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { protocols } from '../redis/calls/protocol.ts';
+import { protocols } from '../redis/keys.ts';
 import { reactions } from '../redis/masters-watch.ts';
 import { meaningOf } from '../run/signals.ts';
 import { UsageError, ValueError } from '../text/errors.ts';

@@ -4,14 +4,15 @@
 // *Invariant:* commands keep their order only on one connection. So a connection that is given up
 // is kept until what it has not answered yet is released on it as well: see unreleased.ts.
 
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
 import type { Claim, Failed } from '../lock/types.ts';
-import type { Protocol } from './calls/protocol.ts';
+import { callOf } from './calls/script-calls.ts';
 import { maxReplyBytes, type Origin } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
-import { markKeyOf } from './keys.ts';
+import { beside, type Protocol } from './keys.ts';
 import { areMarked, restartFailureOf } from './restart.ts';
 import { silenceLimitMs, Unreleased } from './unreleased.ts';
 
@@ -35,6 +36,8 @@ const always = new AbortController().signal;
 export abstract class ConnectedServer<From extends Origin> {
   readonly name: string;
   readonly origin: From;
+  /** Whether the server has ever reported what it is. */
+  hasAnswered = false;
   protected readonly settings: ServerSettings;
   protected readonly clock: Clock;
   protected readonly unreleased: Unreleased;
@@ -43,7 +46,6 @@ export abstract class ConnectedServer<From extends Origin> {
   #connection: Connection | null = null;
   #dialing: Promise<Connection | Failed> | null = null;
   #silenceLimitMs = silenceLimitMs.min;
-  #hasAnswered = false;
   #isClosed = false;
 
   constructor(
@@ -75,11 +77,6 @@ export abstract class ConnectedServer<From extends Origin> {
   /** What the server has said about itself; null: nothing yet. */
   get identity(): ServerIdentity | Failed | null {
     return this.#connection?.identified ?? null;
-  }
-
-  /** Whether the server has ever said what it is. */
-  get hasAnswered(): boolean {
-    return this.#hasAnswered;
   }
 
   /** Whether the server has asked for no password, although one is configured. */
@@ -180,13 +177,15 @@ export abstract class ConnectedServer<From extends Origin> {
     const isLocking = this.#use === 'lock';
     const isMarked = areMarked(restartGraceMs, protocol);
     const maxBytes = isLocking ? maxReplyBytes.lock : maxReplyBytes.look;
-    const question = isMarked ? { key: markKeyOf(prefix), isWriting: isLocking } : null;
-    const connection = await Connection.dial(this.origin, this.clock, maxBytes, question);
+    // Where there is no mark, a look writes none.
+    const newId = isLocking ? randomBytes(10).toString('hex') : '';
+    const mark = isMarked ? callOf('mark', [beside(prefix, 'mark')], { newId }) : null;
+    const connection = await Connection.dial(this.origin, this.clock, maxBytes, mark);
     this.#dialing = null;
     this.#connection = isFailed(connection) ? null : connection;
     if (isFailed(connection)) return connection;
     void connection.identity.then((identity) => {
-      if (!isFailed(identity)) this.#hasAnswered = true;
+      if (!isFailed(identity)) this.hasAnswered = true;
     });
     this.onConnected(connection);
     return connection;

@@ -20,7 +20,7 @@ export interface UsedSet {
 export interface Mark {
   /** null: it has none, and none was written. */
   readonly id: string | null;
-  /** Since when it has stood at the latest, by our clock; without an id, when that was seen. */
+  /** Since when it is there at the latest, by our clock; without an id, when that was seen. */
   readonly since: number;
   /** The sets that hosts have recorded beside it. */
   readonly sets: readonly UsedSet[];
@@ -56,8 +56,8 @@ function parseSet(set: unknown, repliedAt: number): UsedSet[] {
   return [{ ids: distinct, host: host.slice(0, 255), usedAt: repliedAt - Math.max(0, agoMs) }];
 }
 
-/** Whether the section `crdt` of INFO may tell more: that of Redis Enterprise alone does. */
-export const mayTellMore = (info: string) => /^rlec_version:/m.test(info);
+/** Whether INFO has a section `crdt`: that of Redis Enterprise. */
+export const hasCrdtSection = (info: string) => /^rlec_version:/m.test(info);
 
 /**
  * `info` is that of the sections `server` and `crdt`, `role` the reply to ROLE, which came at
@@ -95,32 +95,31 @@ export function isUnidentified({ runId, role }: ServerIdentity): boolean {
   return runId === null || role === null;
 }
 
-interface Known {
-  readonly runId: string;
-  readonly seenAt: number;
+/** What is known of the server of one master. */
+class Known {
+  runId: string | null = null;
+  seenAt = 0;
   /** When another server, which had not just been started, was first seen here; null: never. */
-  readonly changedAt: number | null;
+  changedAt: number | null = null;
+  mark: Mark | null = null;
+  /** What it was last admitted with: each reply asks again. */
+  admitted: ServerIdentity | null = null;
 }
 
 /**
- * A client reaches the masters one after another, so marks that were written together differ by so
- * much.
+ * A client reaches the masters one after another, so marks that were written together differ by
+ * this much.
  */
 export const sameMomentMs = 2_000;
 
 /** The servers known so far: one registry for all masters of a program. */
 export class ServerRegistry {
-  readonly #listed = new Set<string>();
-  readonly #marks = new Map<string, Mark | null>();
-  #onMark: (() => void)[] = [];
-  readonly #masterOf = new Map<string, string>();
   readonly #known = new Map<string, Known>();
-  /** What each master was last admitted with: each reply asks again. */
-  readonly #admitted = new Map<string, ServerIdentity>();
+  #onMark: (() => void)[] = [];
 
-  /** Adds a master to the list: of its length a quorum is counted. */
+  /** Adds a master: a quorum is one of their number. */
   list(master: string): void {
-    this.#listed.add(master);
+    this.#of(master);
   }
 
   /**
@@ -128,11 +127,11 @@ export class ServerRegistry {
    * are known; if this one voted, the others of a quorum could know a lock that it has forgotten.
    */
   hasOlderMark(master: string, { since }: Mark): boolean | null {
-    const others = [...this.#marks].flatMap(([name, mark]) =>
+    const others = [...this.#known].flatMap(([name, { mark }]) =>
       mark !== null && name !== master ? [mark] : [],
     );
     if (others.some((mark) => mark.id !== null && mark.since < since - sameMomentMs)) return true;
-    return others.length >= quorumOf(this.#listed.size) - 1 ? false : null;
+    return others.length >= quorumOf(this.#known.size) - 1 ? false : null;
   }
 
   /** Resolves when the next mark is registered. */
@@ -140,42 +139,46 @@ export class ServerRegistry {
     return new Promise((resolve) => this.#onMark.push(resolve));
   }
 
+  /** When a server that had been running elsewhere was first seen at this address; null: never. */
+  changedAt(master: string): number | null {
+    return this.#of(master).changedAt;
+  }
+
   /** Registers a server. Returns why it may not vote, or null if it may. */
   admit(master: string, identity: ServerIdentity): Failed | null {
-    if (this.#admitted.get(master) === identity) return null;
-    const rejection = this.#rejectionOf(master, identity);
-    if (rejection === null) this.#admitted.set(master, identity);
+    const known = this.#of(master);
+    if (known.admitted === identity) return null;
+    const rejection = this.#register(known, identity);
+    if (rejection === null) known.admitted = identity;
     return rejection;
   }
 
-  #rejectionOf(master: string, identity: ServerIdentity): Failed | null {
+  #register(known: Known, identity: ServerIdentity): Failed | null {
     const kind = kindOfFacts(identity);
-    const known = this.#known.get(master);
-    if (kind === replica && known !== undefined) {
+    if (kind === replica && known.runId !== null) {
       const why = 'has become a replica: its votes do not count';
       return failed('reply', why, 'list its primary, or promote it');
     }
-    if (kind !== null) return failed(kind.cause, kind.message ?? `is ${kind.name}`, kind.advice);
+    if (kind !== null) return failed(kind.cause, kind.message ?? '', kind.advice);
     const { runId, repliedAt, mark } = identity;
-    if (this.#marks.get(master) !== mark) {
-      this.#marks.set(master, mark);
-      for (const tell of this.#onMark.splice(0)) tell();
+    if (known.mark !== mark) {
+      known.mark = mark;
+      for (const report of this.#onMark.splice(0)) report();
     }
-    if (runId === null || known?.runId === runId) return null;
-    const other = this.#masterOf.get(runId);
-    if (other !== undefined && other !== master) {
+    if (runId === null || known.runId === runId) return null;
+    const [other] = [...this.#known].find(([, one]) => one.runId === runId) ?? [];
+    if (other !== undefined) {
       const why = `is the same server as ${other}: it would vote twice`;
       return failed('misconfigured', why, 'list each server once');
     }
-    if (known !== undefined) this.#masterOf.delete(known.runId);
-    this.#masterOf.set(runId, master);
-    const isOther = known !== undefined && (identity.startedAt ?? 0) < known.seenAt;
-    this.#known.set(master, { runId, seenAt: repliedAt, changedAt: isOther ? repliedAt : null });
+    const isOther = known.runId !== null && (identity.startedAt ?? 0) < known.seenAt;
+    Object.assign(known, { runId, seenAt: repliedAt, changedAt: isOther ? repliedAt : null });
     return null;
   }
 
-  /** When a server that had been running elsewhere was first seen at this address; null: never. */
-  changedAt(master: string): number | null {
-    return this.#known.get(master)?.changedAt ?? null;
+  #of(master: string): Known {
+    const known = this.#known.get(master) ?? new Known();
+    this.#known.set(master, known);
+    return known;
   }
 }

@@ -7,11 +7,11 @@
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
-import type { Protocol } from './calls/protocol.ts';
+import { callOf } from './calls/script-calls.ts';
 import type { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
-import type { ServerIdentity, ServerRegistry } from './identity.ts';
-import { promotionKeyOf } from './keys.ts';
+import type { Mark, ServerRegistry } from './identity.ts';
+import { beside, type Protocol } from './keys.ts';
 
 /**
  * A server counts its uptime in whole seconds of its clock, from the whole second in which it was
@@ -32,31 +32,22 @@ export function defaultRestartGraceMs(masters: readonly object[], ttlMs: number)
   return masters.length >= 3 || masters.some(isReplaced) ? ttlMs : 0;
 }
 
+/** Whether servers are marked: for a restart grace, where the protocol has room for a mark. */
+export function areMarked(restartGraceMs: number, protocol: Protocol): boolean {
+  return restartGraceMs > 0 && !protocol.startsWith('setnx');
+}
+
 /** The master that is checked for a restart. */
 export interface CheckedMaster {
   readonly connection: Connection;
   readonly name: string;
   readonly registry: ServerRegistry;
   readonly clock: Clock;
-  /** Whether the master is told when a promotion was first seen; a look changes nothing. */
+  /** Whether the time of a promotion is recorded on the master; a look changes nothing. */
   readonly mayWrite: boolean;
   readonly prefix: string;
   /** How long grants do not count; 0: they always do. */
   readonly restartGraceMs: number;
-}
-
-/** What the identity of a server tells that may be a reason for its restart grace. */
-interface GraceReasons {
-  readonly restartedMs: number | null;
-  readonly changedMs: number | null;
-  /** For how long its mark has stood, if that is less than the grace. */
-  readonly markedMs: number | null;
-  readonly hasReplicated: boolean;
-}
-
-/** Whether servers are marked: for a restart grace, where the protocol has room for a mark. */
-export function areMarked(restartGraceMs: number, protocol: Protocol): boolean {
-  return restartGraceMs > 0 && !protocol.startsWith('setnx');
 }
 
 /**
@@ -64,57 +55,54 @@ export function areMarked(restartGraceMs: number, protocol: Protocol): boolean {
  * no question.
  */
 export function restartFailureOf(master: CheckedMaster): Promise<Failed | null> | null {
-  const { restartGraceMs } = master;
-  const { identified } = master.connection;
+  const { connection, name, registry, clock, restartGraceMs } = master;
+  const { identified } = connection;
   if (restartGraceMs === 0 || identified === null || isFailed(identified)) return null;
-  const reasons = graceReasonsOf(master, identified);
-  const { restartedMs, changedMs, markedMs, hasReplicated } = reasons;
+  const { startedAt, hasReplicated, mark } = identified;
+  const changedAt = registry.changedAt(name);
+  const now = clock.now();
+  const young = (ms: number) => (ms < restartGraceMs ? ms : null);
+  const upMs = startedAt === null ? null : Math.max(0, now - startedAt - uptimeErrorMs);
+  const restartedMs = upMs === null ? null : young(upMs);
+  const changedMs = changedAt === null ? null : young(now - changedAt);
+  const markedMs = mark === null ? null : young(now - mark.since);
   if ([restartedMs, changedMs, markedMs].every((ms) => ms === null) && !hasReplicated) return null;
   return (async () => {
-    const emptied = await emptiedFailure(master, identified, reasons);
+    const emptied =
+      mark && markedMs !== null
+        ? await emptiedFailure(master, mark, markedMs, restartedMs, startedAt)
+        : null;
     if (emptied) return emptied;
-    const restart = restartedMs === null ? null : await unlessDurable(master, restartedMs);
-    const promotion = hasReplicated ? await promoted(master) : null;
+    const isForgetful = restartedMs !== null && !(await connection.survivesRestart());
+    const restart = isForgetful ? agoFailure('restarted', restartedMs, restartGraceMs) : null;
+    const promotion = hasReplicated ? await promotionFailure(master) : null;
     const change =
       changedMs === null ? null : agoFailure('took over the address', changedMs, restartGraceMs);
     return restart ?? promotion ?? change;
   })();
 }
 
-function graceReasonsOf(
-  { name, registry, clock, restartGraceMs }: CheckedMaster,
-  { startedAt, hasReplicated, mark }: ServerIdentity,
-): GraceReasons {
-  const now = clock.now();
-  const young = (ms: number | null) => (ms !== null && ms < restartGraceMs ? ms : null);
-  const changedAt = registry.changedAt(name);
-  return {
-    restartedMs: young(startedAt === null ? null : Math.max(0, now - startedAt - uptimeErrorMs)),
-    changedMs: young(changedAt === null ? null : now - changedAt),
-    markedMs: young(mark === null ? null : now - mark.since),
-    hasReplicated,
-  };
-}
-
 /**
- * The failure of a server with a new mark. One that has run for long votes all the same, where no
- * other master has an older mark: then these marks are the first ones.
+ * The failure of a server with a new mark. One that has run for long still votes where no other
+ * master has an older mark: then these marks are the first ones.
  */
 async function emptiedFailure(
   { name, registry, clock, restartGraceMs }: CheckedMaster,
-  { startedAt, mark }: ServerIdentity,
-  { markedMs, restartedMs }: GraceReasons,
+  mark: Mark,
+  markedMs: number,
+  restartedMs: number | null,
+  startedAt: number | null,
 ): Promise<Failed | null> {
-  if (mark === null || markedMs === null) return null;
   const found = `was found without its mark ${seconds(markedMs)} ago`;
   const how = mark.id === null ? 'without its mark' : `and ${found}`;
   const what =
     restartedMs === null
       ? found
       : `restarted ${seconds(restartedMs)} ago ${how} (it is new, or was emptied)`;
+  // The time without a vote begins with the mark, and only a run writes one.
   const failure =
     mark.id === null
-      ? unmarkedFailure(what, restartGraceMs)
+      ? forgetting(what, `${seconds(restartGraceMs)} of the next run`, howLong)
       : waitFailure(what, restartGraceMs - markedMs);
   if (restartedMs !== null || startedAt === null) return failure;
   const enough = new AbortController();
@@ -128,19 +116,11 @@ async function emptiedFailure(
   return registry.hasOlderMark(name, mark) === false ? null : failure;
 }
 
-async function unlessDurable(
-  { connection, restartGraceMs }: CheckedMaster,
-  agoMs: number,
-): Promise<Failed | null> {
-  if (await connection.survivesRestart()) return null;
-  return agoFailure('restarted', agoMs, restartGraceMs);
-}
-
 /**
- * A promoted server does not tell when it was promoted, so the first client that sees it writes
- * the time into a key there. It names the replication id, which is drawn at each promotion.
+ * A server does not report when it was promoted, so the first client that sees it writes the time
+ * into a key there. It names the replication id, which is drawn at each promotion.
  */
-async function promoted({
+async function promotionFailure({
   connection,
   mayWrite,
   prefix,
@@ -148,29 +128,27 @@ async function promoted({
 }: CheckedMaster): Promise<Failed | null> {
   const replicationId = await connection.promotedAs();
   if (replicationId === null || isFailed(replicationId)) return replicationId;
-  const seenMs = await connection.firstSeenMs(promotionKeyOf(prefix), replicationId, mayWrite);
+  const args = { id: replicationId, isWriting: mayWrite ? 1 : 0 };
+  const seenMs = await connection.eval(callOf('promoted', [beside(prefix, 'promotion')], args));
   if (isFailed(seenMs)) return seenMs;
+  if (typeof seenMs !== 'number') return failed('reply', 'an unexpected reply to a script');
   return seenMs < restartGraceMs ? agoFailure('was promoted', seenMs, restartGraceMs) : null;
 }
+
+const howLong = 'it is the restartGrace, or else the ttl';
 
 function agoFailure(what: string, agoMs: number, restartGraceMs: number): Failed {
   return waitFailure(`${what} ${seconds(agoMs)} ago`, restartGraceMs - agoMs);
 }
 
 function waitFailure(what: string, leftMs: number): Failed {
-  const why = `${what} and ${forgetting}: counts again within ${seconds(leftMs)}`;
-  return failed('restarted', why, `wait that long: ${howLong}`);
+  return forgetting(what, seconds(leftMs), `wait that long: ${howLong}`);
 }
 
-/** The time without a vote begins with the mark, and only a run writes one. */
-function unmarkedFailure(what: string, restartGraceMs: number): Failed {
-  const within = `${seconds(restartGraceMs)} of the next run`;
-  const why = `${what} and ${forgetting}: counts again within ${within}`;
-  return failed('restarted', why, howLong);
+function forgetting(what: string, within: string, advice: string): Failed {
+  const why = 'may have forgotten a lock that is still held';
+  return failed('restarted', `${what} and ${why}: counts again within ${within}`, advice);
 }
-
-const howLong = 'it is the restartGrace, or else the ttl';
-const forgetting = 'may have forgotten a lock that is still held';
 
 function seconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`;

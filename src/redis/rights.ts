@@ -2,8 +2,8 @@
 // read from the scripts, so that a new command in a script brings its right with it. Versions
 // differ: 6.0 has no rights on channels, and from 7.0 on a user has none unless given.
 
-import type { Protocol } from './calls/protocol.ts';
 import { scriptNames, scriptOf } from './calls/scripts.ts';
+import type { Protocol } from './keys.ts';
 
 /** Sent beside the scripts: to log in, to identify the master, to subscribe to wake-ups. */
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];

@@ -15,28 +15,14 @@ import {
   type Sharing,
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
-import {
-  Calls,
-  type Removal,
-  type ScriptCall,
-  toServer,
-  withoutWaiter,
-} from './calls/script-calls.ts';
+import { Calls, callOf, type Removal, withoutWaiter } from './calls/script-calls.ts';
 import { ConnectedServer, type ServerSettings, type ServerUse } from './connected-server.ts';
 import type { Origin } from './connection/client.ts';
-import type { Connection } from './connection/connection.ts';
+import type { Connection, ExactRequest } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
 import { isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
-import {
-  channelsOf,
-  freezeResourceOf,
-  freezesOf,
-  historyNamesOf,
-  markKeyOf,
-  patternOf,
-  resourceOf,
-} from './keys.ts';
+import { beside, channelOf, freezeResourceOf, patternOf, resourceOf } from './keys.ts';
 import {
   acquisitionOf,
   as,
@@ -66,6 +52,23 @@ import {
 export type FreezeReply =
   | { readonly kind: 'frozen' }
   | { readonly kind: 'taken'; readonly standing: string };
+
+const freezing = as(
+  tuple(oneOf(0, 1), text(maxToldBytes)),
+  ([code, standing]): FreezeReply =>
+    code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
+);
+
+/** The masters of one program: none of them may be another one's server. */
+export function serversAt<From extends Origin>(
+  origins: readonly From[],
+  settings: ServerSettings,
+  clock: Clock,
+  use: ServerUse,
+): Server<From>[] {
+  const registry = new ServerRegistry();
+  return origins.map((origin) => new Server(origin, settings, registry, clock, use));
+}
 
 export class Server<From extends Origin = Origin> extends ConnectedServer<From> implements Master {
   readonly #calls = new Calls(this.settings);
@@ -116,8 +119,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
 
   /** Releases a value that no key has, because this master may have been repaired by now. */
   dequeue({ start: _, ...claim }: Claim): Promise<ReleaseReply> {
-    const keyless = { ...claim, value: `not ${claim.value}` };
-    return this.#release({ claim: keyless, keepMs: 0, line: null, keepsPosition: false });
+    return this.release({ ...claim, value: `not ${claim.value}` }, 0, null);
   }
 
   subscribe(
@@ -125,7 +127,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     id: string,
     onMessage: (message: string) => void,
   ): Promise<Subscription | Failed> {
-    const channels = resources.map((resource) => channelsOf(this.settings.prefix, resource) + id);
+    const channels = resources.map((resource) => channelOf(this.#key(resource), id));
     return this.#subscriber.subscribe(channels, onMessage);
   }
 
@@ -141,16 +143,18 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
    */
   page(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.settings;
-    const page = scannedPage((key) => resourceOf(prefix, key));
     const range = ['MATCH', patternOf(prefix, pattern), 'COUNT', count];
-    return this.#read(['SCAN', cursor, ...range], page);
+    return this.#read(
+      ['SCAN', cursor, ...range],
+      scannedPage((key) => resourceOf(prefix, key)),
+    );
   }
 
   /** As `page`, for the resources that are frozen. */
   freezePage(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.settings;
+    const range = ['MATCH', beside(patternOf(prefix, pattern), 'freeze'), 'COUNT', count];
     const page = scannedPage((key) => freezeResourceOf(prefix, key));
-    const range = ['MATCH', freezesOf(prefix, pattern), 'COUNT', count];
     return this.#read(['SCAN', cursor, ...range], page);
   }
 
@@ -163,7 +167,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     const read = Number(cursor);
     const page = changedPage(read, count, sinceMs, (key) => resourceOf(prefix, key));
     const range = [-count - read, -1 - read, 'WITHSCORES'];
-    return this.#read(['ZRANGE', historyNamesOf(prefix), ...range], page);
+    return this.#read(['ZRANGE', beside(prefix, 'names:history'), ...range], page);
   }
 
   /** The history of each of these, with at most this many of its newest lines. */
@@ -174,23 +178,17 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
 
   /** Bars new holders for `forMs` (0: until thawed), unless another freeze is there. */
   freeze(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed> {
-    const read = as(
-      tuple(oneOf(0, 1), text(maxToldBytes)),
-      ([code, standing]): FreezeReply =>
-        code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
-    );
-    return this.#read(this.#calls.toFreeze(resource, value, forMs), read);
+    return this.#read(this.#calls.toFreeze(resource, value, forMs), freezing);
   }
 
   /** Removes exactly this freeze; `line` is for the history, '' for none. */
   thaw(resource: string, value: string, line: string): Promise<ReleaseReply> {
-    return this.ask(exactly(this.#calls.toThaw(resource, value, line)), removalOf);
+    return this.#change(this.#calls.toThaw(resource, value, line));
   }
 
   /** Publishes to the subscriber with this id; '' wakes it. Resolves with how many received it. */
   publish(resource: string, id: string, message: string): Promise<number | Failed> {
-    const channel = channelsOf(this.settings.prefix, resource) + id;
-    return this.#read(['PUBLISH', channel, message], integer(0));
+    return this.#read(['PUBLISH', channelOf(this.#key(resource), id), message], integer(0));
   }
 
   /** Adds a line to the history. Resolves with whether the master has kept it. */
@@ -206,20 +204,20 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     const { token } = parseValue(value);
     const own = { resources: [resource], token, value, ttlMs: 0, isFenced: false, waiter: null };
     const claim = { ...alone, ...own, sharing };
-    const removal = { claim, keepMs: 0, line: null, keepsPosition: false };
-    return this.ask(exactly(this.#calls.toRelease(removal)), removalOf);
+    return this.#change(
+      this.#calls.toRelease({ claim, keepMs: 0, line: null, keepsPosition: false }),
+    );
   }
 
   /** Puts another value in its place, which keeps others out for the time that was left. */
   exchange(resource: string, value: string, by: string): Promise<ReleaseReply> {
-    const call = this.#calls.toExchange(resource, value, by);
-    return this.ask(exactly(call), removalOf);
+    return this.#change(this.#calls.toExchange(resource, value, by));
   }
 
   /** Records which set of masters a host uses. */
   recordSet(host: string, ids: readonly string[]): Promise<unknown> {
-    const key = markKeyOf(this.settings.prefix);
-    return this.#read(toServer('record_set', key, { host, ids: ids.join() }), oneOf(0, 1));
+    const keys = [beside(this.settings.prefix, 'mark')];
+    return this.#read(callOf('record_set', keys, { host, ids: ids.join() }), oneOf(0, 1));
   }
 
   override async close(): Promise<void> {
@@ -262,10 +260,10 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     return reply;
   }
 
+  /** A user without a right to the history can still release. */
   async #sendRelease(connection: Connection, removal: Removal): Promise<unknown> {
     const run = (one: Removal) => connection.run(this.#calls.toRelease(one));
     const reply = await run(removal);
-    // A user without a right to the history can still release.
     const { start, ...claim } = removal.claim;
     const hasLine = removal.line !== null || start !== undefined;
     const isDenied = isFailed(reply) && reply.cause === 'denied' && hasLine;
@@ -287,28 +285,18 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     return failing === null ? vote : failing.then((failure) => failure ?? vote);
   }
 
-  #read<Answer>(request: Exact, shape: Shape<Answer>): Promise<Answer | Failed> {
-    return this.ask(exactly(request), (reply) => readReply(shape, reply));
+  #key(resource: string): string {
+    return this.settings.prefix + resource;
   }
-}
 
-/** The masters of one program: none of them may be another one's server. */
-export function serversAt<From extends Origin>(
-  origins: readonly From[],
-  settings: ServerSettings,
-  clock: Clock,
-  use: ServerUse,
-): Server<From>[] {
-  const registry = new ServerRegistry();
-  return origins.map((origin) => new Server(origin, settings, registry, clock, use));
-}
+  #read<Answer>(request: ExactRequest, shape: Shape<Answer>): Promise<Answer | Failed> {
+    return this.ask(
+      (connection) => connection.exactly(request),
+      (reply) => readReply(shape, reply),
+    );
+  }
 
-/** A script, or one command with its arguments. */
-type Exact = ScriptCall | readonly [command: string, ...args: (string | number)[]];
-
-/** Sent and answered exact to the byte, also where values and names are no UTF-8. */
-function exactly(request: Exact): (connection: Connection) => Promise<unknown> {
-  if (!('script' in request)) return (connection) => connection.exactly(...request);
-  const { script, keys, args } = request;
-  return (connection) => connection.exactly('EVAL', script, keys.length, ...keys, ...args);
+  #change(request: ExactRequest): Promise<ReleaseReply> {
+    return this.ask((connection) => connection.exactly(request), removalOf);
+  }
 }

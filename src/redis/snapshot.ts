@@ -3,20 +3,7 @@
 
 import { parsePermit } from '../lock/value.ts';
 import { bytesOf } from '../text/bytes.ts';
-import { isFailed } from './errors.ts';
-import {
-  as,
-  decimal,
-  integer,
-  listOf,
-  oneOf,
-  orNull,
-  readReply,
-  record,
-  type Shape,
-  text,
-  tuple,
-} from './replies.ts';
+import { as, integer, listOf, oneOf, orNull, record, type Shape, text, tuple } from './replies.ts';
 
 /** The longest value or line: the scripts cut longer values, and leave out longer lines. */
 const maxShownBytes = 4_096;
@@ -255,7 +242,7 @@ export const snapshotShape = as(
     type: type === 'none' ? null : type,
     value,
     remainingMs: leftOf(ttl),
-    fence: fence === null ? null : counterOf(fence),
+    fence: fence !== null && isCounter(fence) ? Number(fence) : null,
     queue,
     holders: holders.filter((one) => one !== null),
     freeze: freeze === null ? null : { value: freeze, remainingMs: leftOf(freezeTtl) },
@@ -263,15 +250,13 @@ export const snapshotShape = as(
   }),
 );
 
-/** null: for ever. */
-function leftOf(ttl: number): number | null {
-  return ttl < 0 ? null : ttl;
+function isCounter(text: string): boolean {
+  return /^\d+$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
-/** null for what is no counter. */
-function counterOf(text: string): number | null {
-  const counter = readReply(decimal(), text);
-  return isFailed(counter) ? null : counter;
+/** null: indefinitely. */
+function leftOf(ttl: number): number | null {
+  return ttl < 0 ? null : ttl;
 }
 
 /** A flat list of pairs. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { renderRun } from '../../src/lock/history.ts';
 import type { Claim } from '../../src/lock/types.ts';
 import { Calls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
-import { historyKeysOf, historyNamesOf } from '../../src/redis/keys.ts';
+import { beside } from '../../src/redis/keys.ts';
 import { claimOf } from '../contract/world.ts';
 import { startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 
@@ -62,7 +62,7 @@ const names = (count: number) => Array.from({ length: count }, (_, at) => `order
 const used = async () =>
   Number(/^used_memory:(\d+)/m.exec(String(await master.command('info', 'memory')))?.[1]);
 const isThere = async (name: string) =>
-  Number(await master.command('exists', historyKeysOf(prefix, name)[0])) === 1;
+  Number(await master.command('exists', beside(prefix + name, 'runs:history'))) === 1;
 
 test('a name that ran once costs less than 1 KB', async () => {
   await send([ranAs(['first'])]);
@@ -87,7 +87,7 @@ test('beyond the bound the names go first that have not run for longest', async 
   expect(await isThere('often')).toBe(true);
   expect(await isThere(some[0] ?? '')).toBe(false);
   expect(await isThere(some.at(-1) ?? '')).toBe(true);
-  const kept = Number(await master.command('zcard', historyNamesOf(prefix)));
+  const kept = Number(await master.command('zcard', beside(prefix, 'names:history')));
   expect(kept).toBeGreaterThan(800);
   const keys = await master.keys();
   expect(keys.filter((key) => key.endsWith('}:runs:history'))).toHaveLength(kept);
@@ -98,7 +98,7 @@ test('one name alone has its oldest lines removed', async () => {
   const { script, keys, args } = ranAs(['a'], mb);
   const call = { script, keys, args: args.map((word) => (word === line ? long : word)) };
   await send(Array.from({ length: 900 }, () => call));
-  const count = Number(await master.command('llen', historyKeysOf(prefix, 'a')[0]));
+  const count = Number(await master.command('llen', beside(`${prefix}a`, 'runs:history')));
   expect(count * 3_016).toBeLessThan(mb);
   expect(count).toBeGreaterThan(300);
 });
@@ -111,7 +111,7 @@ test('a refusal every minute for a month, of lasting hosts and of new ones', asy
   };
   const calls = Array.from({ length: 43_200 }, (_, at) => callsFor(64 * mb).toAcquire(refusal(at)));
   await send(calls);
-  const [runs, facts] = historyKeysOf(prefix, 'r');
+  const [runs, facts] = [`{${prefix}r}:runs:history`, `{${prefix}r}:facts:history`];
   expect(await master.command('exists', runs)).toBe(0);
   expect(await master.command('memory', 'usage', facts, 'samples', 0)).toBeLessThan(100_000);
   expect(await master.command('hlen', facts)).toBeLessThanOrEqual(101);
@@ -121,7 +121,7 @@ test('a refusal every minute for a month, of lasting hosts and of new ones', asy
 
 test('what has not changed for thirty days is removed, and its size is forgotten', async () => {
   await send([ranAs(['old'])]);
-  const index = historyNamesOf(prefix);
+  const index = beside(prefix, 'names:history');
   const score = Number(await master.command('zscore', index, 'redlock:old'));
   await master.command('zadd', index, score - 31 * 86_400 * 2 ** 21, 'redlock:old');
   await send([ranAs(['new'])]);

@@ -5,10 +5,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
-import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
-import { historyKeysOf, markKeyOf, ownerKeyOf } from '../../src/redis/keys.ts';
+import { beside, type Protocol } from '../../src/redis/keys.ts';
 import { Server as RedisServer } from '../../src/redis/server.ts';
 import { createPlainClock } from '../../src/system/clock.ts';
 import type { Server, World } from '../contract/world.ts';
@@ -119,7 +118,7 @@ function keysOn(master: TestMaster): Keys {
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
   /** What the history has of this kind beside its lines, by what each fact is about. */
   async function factsOf(resource: string, kind: 'run' | 'skip'): Promise<[string, string][]> {
-    const [, key] = historyKeysOf(prefix, resource);
+    const key = beside(prefix + resource, 'facts:history');
     const facts = Object.entries((await master.command('hgetall', key)) as Record<string, string>);
     const ofKind = facts.filter(([name]) => name.startsWith(`${kind} `));
     return ofKind.map(([name, fact]) => [name.slice(kind.length + 1), fact]);
@@ -127,10 +126,10 @@ function keysOn(master: TestMaster): Keys {
   return {
     async putSet(host, agoMs, ids) {
       const value = `${(await this.now()) - agoMs} ${host}`;
-      await master.command('hset', markKeyOf(prefix), `set:${ids}`, value);
+      await master.command('hset', beside(prefix, 'mark'), `set:${ids}`, value);
     },
     async forgetMark() {
-      await master.command('del', markKeyOf(prefix));
+      await master.command('del', beside(prefix, 'mark'));
     },
     async read(resource) {
       const value = await master.get(keyOf(resource));
@@ -160,13 +159,13 @@ function keysOn(master: TestMaster): Keys {
     async setCounter(resource, count) {
       await master.command('set', counterOf(resource), String(count));
     },
-    ownerKey: (resource) => master.get(ownerKeyOf(prefix, resource)),
+    ownerKey: (resource) => master.get(beside(prefix + resource, 'owner')),
     async now() {
       const [seconds = 0, micros = 0] = ((await master.command('time')) as string[]).map(Number);
       return seconds * 1_000 + Math.floor(micros / 1_000);
     },
     async history(resource) {
-      const [runs] = historyKeysOf(prefix, resource);
+      const runs = beside(prefix + resource, 'runs:history');
       const lines = (await master.command('lrange', runs, 0, -1)) as string[];
       return lines.map((line) => line.replace(/^\d+ /, '')).reverse();
     },

@@ -2,9 +2,8 @@
 // (test/redis/master.test.ts), so that the findings of the simulator mean something. Server is
 // the real one; the server, its scripts and ioredis are tested.
 
-import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import { ownerKeyOf } from '../../src/redis/keys.ts';
+import { beside, type Protocol } from '../../src/redis/keys.ts';
 import { maxTimerMs } from '../../src/system/clock.ts';
 import { masterContract } from '../contract/master.ts';
 import { olderContract } from '../contract/older.ts';
@@ -114,7 +113,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     async setCounter(resource, count) {
       redis.put(counterOf(resource), String(count));
     },
-    ownerKey: async (resource) => redis.get(ownerKeyOf(prefix, resource)),
+    ownerKey: async (resource) => redis.get(beside(prefix + resource, 'owner')),
     now: async () => redis.now,
     history: async (resource) => redis.historyOf(prefix + resource),
     starts: async (resource) => Object.fromEntries(redis.startsOf(prefix + resource)),

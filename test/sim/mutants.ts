@@ -170,8 +170,8 @@ export const mutants: readonly Mutant[] = [
     'a mark that was just written counts as one from before the restart',
     rarely(60, 'replaced-disks', 'exclusion', 'oneChild'),
     'redis/restart.ts',
-    'markedMs: young(mark === null ? null : now - mark.since),',
-    'markedMs: young(mark === null ? null : now - mark.since + restartGraceMs),',
+    'mark === null ? null : young(now - mark.since)',
+    'mark === null ? null : young(now - mark.since + restartGraceMs)',
   ),
   inSource(
     'loading-server-is-known',

@@ -3,7 +3,7 @@
 // hide one another.
 
 import { dangerOf, type RunTimings, runTimings } from '../../src/lock/timings.ts';
-import type { Protocol } from '../../src/redis/calls/protocol.ts';
+import type { Protocol } from '../../src/redis/keys.ts';
 import type { Reaction } from '../../src/redis/masters-watch.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';

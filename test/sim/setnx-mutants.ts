@@ -58,7 +58,7 @@ export const setnxMutants: readonly Mutant[] = [
     'time-in-the-other-unit',
     'milliseconds are written as if they were seconds',
     within(40, 'older-protocol', 'foreign'),
-    'redis/calls/protocol.ts',
+    'redis/calls/script-calls.ts',
     "'setnx-ms': 1,",
     "'setnx-ms': 1_000,",
   ),

@@ -4,7 +4,7 @@
 import { isMode } from '../../src/lock/value.ts';
 import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { ScriptName } from '../../src/redis/calls/scripts.ts';
-import { historyKeysOf, keysOf, markKeyOf, ownerKeyOf } from '../../src/redis/keys.ts';
+import { beside } from '../../src/redis/keys.ts';
 import { epochMs } from './machine.ts';
 import { runCommand } from './sim-commands.ts';
 import { lua, type Reply } from './sim-lua.ts';
@@ -82,7 +82,7 @@ export class SimRedis {
     this.#world = world;
     this.#rate = clock.rate;
     this.#wallOffsetMs = clock.wallOffsetMs;
-    this.#markKey = markKeyOf(prefix);
+    this.#markKey = beside(prefix, 'mark');
     this.#store = new SimStore(this);
     this.mark = { id: 'old', since: this.now - yearMs };
   }
@@ -144,7 +144,7 @@ export class SimRedis {
     if (value === null) return new Map();
     const goneAt = this.goneAt(key);
     if (isTime(value)) {
-      const shown = shownBy(value, this.get(ownerKeyOf('', key)), this.now);
+      const shown = shownBy(value, this.get(beside(key, 'owner')), this.now);
       return new Map(
         shown ? [[shown.owner, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : [],
       );
@@ -157,12 +157,12 @@ export class SimRedis {
 
   /** The holders beside a key that have not ended, by expiry. */
   holdersOf(key: string): SimHolder[] {
-    return this.#holdersIn(keysOf('', key)[4] as string);
+    return this.#holdersIn(beside(key, 'holders'));
   }
 
   /** The waiters in the queue of a lock, in order, with those that have fallen silent. */
   queueOf(key: string): Place[] {
-    const members = this.#store.sortedSet(keysOf('', key)[2] as string)?.members ?? [];
+    const members = this.#store.sortedSet(beside(key, 'queue'))?.members ?? [];
     return members.map(({ member, score, since }) => ({
       id: member,
       arrival: score,
@@ -212,7 +212,7 @@ export class SimRedis {
 
   /** The lines of the history of a lock, oldest first. */
   historyOf(key: string): readonly string[] {
-    const lines = this.#store.list(historyKeysOf('', key)[0]) ?? [];
+    const lines = this.#store.list(beside(key, 'runs:history')) ?? [];
     return lines.map((line) => line.replace(/^\d+ /, ''));
   }
 
@@ -294,9 +294,8 @@ export class SimRedis {
   }
 
   #isAlive(lock: string, id: string): boolean {
-    const [, , queue = '', signs = ''] = keysOf('', lock);
-    const isQueued = this.#store.sortedSet(queue)?.get(id) !== undefined;
-    const seenAt = this.#store.sortedSet(signs)?.get(id)?.score ?? 0;
+    const isQueued = this.#store.sortedSet(beside(lock, 'queue'))?.get(id) !== undefined;
+    const seenAt = this.#store.sortedSet(beside(lock, 'waiters'))?.get(id)?.score ?? 0;
     return isQueued && seenAt > this.now - silentMs;
   }
 
@@ -311,7 +310,7 @@ export class SimRedis {
   }
 
   #factsOf(key: string, kind: string): (readonly [string, string])[] {
-    const facts = [...(this.#store.hash(historyKeysOf('', key)[1]) ?? [])];
+    const facts = [...(this.#store.hash(beside(key, 'facts:history')) ?? [])];
     return facts.flatMap(([field, fact]) =>
       field.startsWith(kind) ? [[field.slice(kind.length), fact] as const] : [],
     );

@@ -1,20 +1,11 @@
-// Which script is called for a claim, on which keys, with which arguments. It sends nothing.
+// Which script is called for what, on which keys, with which arguments. It sends nothing.
 
 import assert from 'node:assert/strict';
 import { isSuccess } from '../../lock/history.ts';
 import type { Claim } from '../../lock/types.ts';
 import { modeOf } from '../../lock/value.ts';
-import {
-  freezeKeyOf,
-  historyIndexOf,
-  historyKeysOf,
-  historyNamesOf,
-  historySizeOf,
-  keysOf,
-  ownerKeyOf,
-} from '../keys.ts';
-import { type Protocol, unitMsOf } from './protocol.ts';
-import { type LockVerb, type Script, type ScriptName, scriptOf } from './scripts.ts';
+import { beside, type Helper, type Protocol } from '../keys.ts';
+import { type LockVerb, type ScriptName, scriptOf } from './scripts.ts';
 
 export interface ScriptCall {
   readonly script: string;
@@ -25,12 +16,19 @@ export interface ScriptCall {
 type Args = Readonly<Record<string, string | number>>;
 
 /** Arguments go by name: a script is sent those that it reads. */
-function callOf(script: Script, keys: readonly string[], given: Args): ScriptCall {
-  const args = script.params.map((name) => {
-    assert(given[name] !== undefined, `a script reads ${name}, which is not given`);
-    return given[name];
+export function callOf(
+  name: ScriptName,
+  keys: readonly string[],
+  given: Args,
+  hasForms = true,
+  hasHistory = true,
+): ScriptCall {
+  const { text, params } = scriptOf(name, hasForms, hasHistory);
+  const args = params.map((param) => {
+    assert(given[param] !== undefined, `a script reads ${param}, which is not given`);
+    return given[param];
   });
-  return { script: script.text, keys, args };
+  return { script: text, keys, args };
 }
 
 /**
@@ -40,6 +38,13 @@ const counterKeptMs = 24 * 60 * 60 * 1000;
 
 /** What all histories of a prefix take on one master at most where nothing else is configured. */
 export const defaultHistoryBytes = 64 * 1024 * 1024;
+
+/** The unit of the time in a key, in ms; null: a key holds no time. */
+const unitMsOf: Readonly<Record<Protocol, number | null>> = {
+  redlock: null,
+  setnx: 1_000,
+  'setnx-ms': 1,
+};
 
 /** A release or a rollback. */
 export interface Removal {
@@ -70,7 +75,7 @@ export class Calls {
   constructor(settings: { prefix: string; historyBytes: number; protocol: Protocol }) {
     this.#prefix = settings.prefix;
     this.#unitMs = unitMsOf[settings.protocol];
-    this.#historyArgs = { index: historyIndexOf(this.#prefix), maxBytes: settings.historyBytes };
+    this.#historyArgs = { index: `{${this.#prefix}}`, maxBytes: settings.historyBytes };
   }
 
   toAcquire(claim: Claim): ScriptCall {
@@ -98,8 +103,7 @@ export class Calls {
   }
 
   /** A waiter that stays in the queue names its arrival, one that leaves does not. */
-  toRelease(removal: Removal): ScriptCall {
-    const { claim, keepMs, keepsPosition, line } = removal;
+  toRelease({ claim, keepMs, keepsPosition, line }: Removal): ScriptCall {
     const args = {
       keepMs,
       ...(keepsPosition ? {} : { arrival: '' }),
@@ -117,39 +121,33 @@ export class Calls {
 
   /** Reads this many locks in one step. */
   toLook(resources: readonly string[]): ScriptCall {
-    const runs = resources.map((resource) => historyKeysOf(this.#prefix, resource)[0]);
-    const keys = [...this.#keys(resources), ...runs];
-    return callOf(scriptOf(this.#name('look')), keys, { count: resources.length });
+    const keys = [...this.#keys(resources), ...this.#beside(resources, 'runs:history')];
+    return callOf(this.#name('look'), keys, { count: resources.length });
   }
 
-  /** Puts another value in the place of this one, for the time that was left. */
   toExchange(resource: string, value: string, by: string): ScriptCall {
-    const keys = this.#keys([resource]).slice(0, this.#unitMs === null ? 1 : 2);
-    return callOf(scriptOf(this.#name('exchange')), keys, { value, by });
+    return callOf(this.#name('exchange'), this.#keys([resource]), { value, by });
   }
 
-  /** Bars new holders for this many ms; 0: until it is thawed. Not in the older protocol. */
+  /** Not in the older protocol. */
   toFreeze(resource: string, value: string, forMs: number): ScriptCall {
-    const keys = [freezeKeyOf(this.#prefix, resource)];
-    return callOf(scriptOf('freeze'), keys, { value, ms: Math.ceil(forMs) });
+    const keys = this.#beside([resource], 'freeze');
+    return callOf('freeze', keys, { value, ms: Math.ceil(forMs) });
   }
 
-  /** Removes exactly this freeze; `line` is for the history, '' for none. */
   toThaw(resource: string, value: string, line: string): ScriptCall {
     const keys = [...this.#keys([resource]), ...this.#historyKeys([resource])];
-    return callOf(scriptOf('thaw'), keys, { ...this.#historyArgs, value, line, count: 1 });
+    return callOf('thaw', keys, { ...this.#historyArgs, value, line, count: 1 });
   }
 
-  /** Adds what an operator has done to the history. */
   toAddLine(resource: string, line: string): ScriptCall {
     const keys = [this.#prefix + resource, ...this.#historyKeys([resource])];
-    return callOf(scriptOf('act'), keys, { ...this.#historyArgs, line });
+    return callOf('act', keys, { ...this.#historyArgs, line });
   }
 
-  /** Reads the newest lines and all facts of these histories. */
   toReadHistories(resources: readonly string[], maxCount: number): ScriptCall {
-    const keys = inColumns(resources.map((resource) => historyKeysOf(this.#prefix, resource)));
-    return callOf(scriptOf('history'), keys, { count: resources.length, maxCount });
+    const keys = this.#beside(resources, 'runs:history', 'facts:history');
+    return callOf('history', keys, { count: resources.length, maxCount });
   }
 
   #call(
@@ -171,8 +169,7 @@ export class Calls {
       ...this.#historyArgs,
       ...more,
     };
-    const script = scriptOf(this.#name(verb), hasForms, hasHistory);
-    return callOf(script, this.#keys(resources), args);
+    return callOf(this.#name(verb), this.#keys(resources), args, hasForms, hasHistory);
   }
 
   #name(verb: LockVerb): ScriptName {
@@ -181,12 +178,17 @@ export class Calls {
 
   /** KEYS of all verbs of a lock. */
   #keys(resources: readonly string[]): string[] {
-    const [prefix, isOlder] = [this.#prefix, this.#unitMs !== null];
-    const keysOfOne = (name: string) =>
-      isOlder
-        ? [prefix + name, ownerKeyOf(prefix, name)]
-        : [...keysOf(prefix, name), freezeKeyOf(prefix, name)];
-    return inColumns(resources.map(keysOfOne));
+    const keys = resources.map((resource) => this.#prefix + resource);
+    return this.#unitMs === null
+      ? [...keys, ...this.#beside(resources, 'fence', 'queue', 'waiters', 'holders', 'freeze')]
+      : [...keys, ...this.#beside(resources, 'owner')];
+  }
+
+  /** The first of each resource, then the second of each, and so on. */
+  #beside(resources: readonly string[], ...helpers: readonly Helper[]): string[] {
+    return helpers.flatMap((helper) =>
+      resources.map((resource) => beside(this.#prefix + resource, helper)),
+    );
   }
 
   /**
@@ -194,23 +196,9 @@ export class Calls {
    * of other names, which it may remove to make room, cannot be named.
    */
   #historyKeys(resources: readonly string[]): string[] {
-    const own = resources.flatMap((resource) => historyKeysOf(this.#prefix, resource));
-    return [...own, historyNamesOf(this.#prefix), historySizeOf(this.#prefix)];
+    const own = this.#beside(resources, 'runs:history', 'facts:history');
+    return [...own, beside(this.#prefix, 'names:history'), beside(this.#prefix, 'size:history')];
   }
-}
-
-/** A call of a script on one key of all locks under a prefix. */
-export function toServer(
-  name: 'promoted' | 'mark' | 'record_set',
-  key: string,
-  args: Args,
-): ScriptCall {
-  return callOf(scriptOf(name), [key], args);
-}
-
-/** The first of each row, then the second of each, and so on. */
-function inColumns(rows: readonly (readonly string[])[]): string[] {
-  return (rows[0] ?? []).flatMap((_, at) => rows.map((row) => row[at] as string));
 }
 
 function fenceArgs({ ttlMs }: Claim, fence: number | null) {

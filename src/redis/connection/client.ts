@@ -99,29 +99,25 @@ const plain = {
   scripts: undefined,
 };
 
-export interface OpenOptions {
-  /** The most that one reply may have. */
-  readonly maxReplyBytes: number;
-  /** Whether it logs in anew when a password ends; not on a connection that only subscribes. */
-  readonly isRenewing: boolean;
-  readonly clock: Clock;
-}
-
-/** A client that is lent has its own. */
-const noSecret: Pick<MasterAddress, 'passwordSource' | 'password'> = {};
-
-/** Connects and logs in. Never rejects. */
+/**
+ * Connects and logs in. `maxReplyBytes`: the most that one reply may have; `isRenewing`: whether it
+ * logs in anew when a password ends, which a connection that only subscribes cannot. Never rejects.
+ */
 export async function openClient(
   origin: Origin,
-  { maxReplyBytes, isRenewing, clock }: OpenOptions,
+  clock: Clock,
+  maxReplyBytes: number,
+  isRenewing: boolean,
 ): Promise<OpenedClient | Failed> {
   const isDuplicate = 'duplicate' in origin;
-  const { passwordSource: source, password } = isDuplicate ? noSecret : origin;
-  const given = source ? await source.password() : password;
+  // A duplicate has an endpoint and logs in by itself.
+  const address: Partial<MasterAddress> = isDuplicate ? {} : origin;
+  const { passwordSource: source, username } = address;
+  const given = source ? await source.password() : address.password;
   if (isFailed(given)) return given;
   const client = isDuplicate
     ? origin.duplicate({ ...safe, ...plain })
-    : new Redis({ ...endpointOptions(origin), ...safe });
+    : new Redis({ ...endpointOptions(address), ...safe });
   const seen: Seen = { cause: null, isConnected: false, isPlainServer: false };
   client.on('error', (error) => {
     seen.cause ??= error;
@@ -132,23 +128,22 @@ export async function openClient(
     if (client.status === 'ready' && client.stream.writable) guard.asked();
     return send();
   };
-  const whyFailed = (error: unknown) => failureOf(error, origin, seen, guard);
+  const whyFailed = (error: unknown) => failureOf(error, address, seen, guard);
   let isLoginIdle = false;
   const call: Call = (command, ...args) => ask(() => client.call(command, ...args));
   const enter = (password: string | undefined) =>
     allEntered(client, clock, [
-      // A duplicate logs in by itself.
-      isDuplicate || password === undefined
+      password === undefined
         ? null
-        : logIn(origin.username, password, call).then((isIdle) => {
+        : logIn(username, password, call).then((isIdle) => {
             isLoginIdle = isIdle;
           }),
       // In another database our key would exclude no other client.
       origin.db === 0 ? null : ask(() => client.select(origin.db)),
     ]);
   const connected = new AbortController();
-  if (!isDuplicate && origin.tls)
-    void speaksPlain(origin, clock, connected.signal).then((isPlain) => {
+  if (address.tls)
+    void speaksPlain(address, clock, connected.signal).then((isPlain) => {
       seen.isPlainServer = isPlain;
       if (isPlain && client.status !== 'end') client.disconnect();
     });
@@ -159,7 +154,7 @@ export async function openClient(
     connected.abort();
     if (source === undefined) await enter(given);
     else await enterAgain(source, given ?? '', enter);
-    if (source && isRenewing && !isDuplicate) renewLater(client, source, origin.username, call);
+    if (source && isRenewing) renewLater(client, source, username, call);
     return { client, ask, whyFailed, isLoginIdle };
   } catch (error) {
     connected.abort();
@@ -179,12 +174,10 @@ interface Seen {
 
 function failureOf(
   error: unknown,
-  origin: Origin,
+  { host, tls, isLocal }: Partial<MasterAddress>,
   { cause, isConnected, isPlainServer }: Seen,
   guard: ReplyGuard,
 ): Failed {
-  const { tls, path, isLocal }: Partial<MasterAddress> = 'duplicate' in origin ? {} : origin;
-  const isOwn = !('duplicate' in origin);
   if (guard.problem) return guard.problem;
   if (isPlainServer) return plainServer;
   const { code } = (cause ?? {}) as { code?: string };
@@ -192,7 +185,7 @@ function failureOf(
   const failure = failedBy(error, cause);
   if (isLocal && isAbsent(cause)) return { ...failure, advice: startsLater };
   if (!failure.isVague) return failure;
-  const isMute = isOwn && path === undefined && !tls && isConnected && !guard.hasBegun;
+  const isMute = host !== undefined && !tls && isConnected && !guard.hasBegun;
   return guard.lastError ?? (isMute ? { ...failure, advice: perhapsTls } : failure);
 }
 
@@ -279,7 +272,7 @@ async function logIn(username: string | undefined, password: string, call: Call)
   }
 }
 
-function endpointOptions({ path, host = '', port, tls }: MasterAddress): object {
+function endpointOptions({ path, host = '', port, tls }: Partial<MasterAddress>): object {
   if (path !== undefined) return { path };
   return { host, port, ...(tls ? { tls: verifiedTls(tls, host) } : {}) };
 }
@@ -300,20 +293,19 @@ function verifiedTls({ servername, ...files }: TlsOptions, host: string): object
   return { ...files, ...identity, rejectUnauthorized: true };
 }
 
-const unsafeSetting = 'NODE_TLS_REJECT_UNAUTHORIZED';
-
 /**
- * Certificates are verified whatever that variable says. It is hidden while the connection is
+ * Certificates are verified whatever this variable says. It is hidden while the connection is
  * started, because Node would warn on stderr that they are not.
  */
+const unsafeSetting = 'NODE_TLS_REJECT_UNAUTHORIZED';
+
 function verifying<Result>(connect: () => Result): Result {
   const setting = process.env[unsafeSetting];
-  if (setting !== undefined) {
-    delete process.env[unsafeSetting];
-    // ioredis connects in the next tick.
-    setImmediate(() => {
-      process.env[unsafeSetting] ??= setting;
-    });
-  }
+  if (setting === undefined) return connect();
+  delete process.env[unsafeSetting];
+  // ioredis connects in the next tick.
+  setImmediate(() => {
+    process.env[unsafeSetting] ??= setting;
+  });
   return connect();
 }

@@ -1,17 +1,15 @@
 // One connection for commands to one server. It ends at the first error; for another one, dial
-// again. It asks for the server's identity before the first command,
-// without waiting; that answer comes before the one to the command, because a connection keeps its
-// order.
+// again. It asks for the server's identity before the first command, without waiting: a connection
+// keeps its order, so that answer comes before the one to the command.
 
-import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { sleepAwake } from '../../lock/awake.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { bytesOf } from '../../text/bytes.ts';
-import { type ScriptCall, toServer } from '../calls/script-calls.ts';
+import type { ScriptCall } from '../calls/script-calls.ts';
 import { failed, isFailed } from '../errors.ts';
-import { mayTellMore, parseIdentity, type ServerIdentity } from '../identity.ts';
+import { hasCrdtSection, parseIdentity, type ServerIdentity } from '../identity.ts';
 import { typeOfKey } from '../keys.ts';
 import { textsOf } from '../replies.ts';
 import { kindOfError } from '../server-kinds.ts';
@@ -27,12 +25,8 @@ const minSilenceMs = 1_000;
 /** How long the last answers are waited for. */
 const lastAnswersMs = 250;
 
-/** The question for the mark of the server. */
-export interface MarkQuestion {
-  readonly key: string;
-  /** Whether one is written where there is none; a look changes nothing. */
-  readonly isWriting: boolean;
-}
+/** A script, or one command with its arguments. */
+export type ExactRequest = ScriptCall | readonly [command: string, ...args: (string | number)[]];
 
 export class Connection {
   /**
@@ -40,69 +34,57 @@ export class Connection {
    * asked, and what else is asked on this connection is worth nothing.
    */
   readonly identity: Promise<ServerIdentity | Failed>;
+  /** The same; null until it is known. */
+  identified: ServerIdentity | Failed | null = null;
+  /** Why the server can never vote, as far as an error reply has shown; null: none has. */
+  rejection: Failed | null = null;
+  /**
+   * For how many ms in which this process ran the server has owed an answer and sent none. In
+   * steps: one second, and then each time twice as long as before.
+   */
+  silentMs = 0;
   /** A password was given, and the server has asked for none. */
   readonly isLoginIdle: boolean;
   readonly #client: Redis;
   readonly #clock: Clock;
   #unansweredCount = 0;
-  #silentMs = 0;
   /** Aborts with the next answer. */
   #silence: AbortController | null = null;
   readonly #ask: OpenedClient['ask'];
   readonly #whyFailed: OpenedClient['whyFailed'];
-  #rejection: Failed | null = null;
   #isClosed = false;
-  #identified: ServerIdentity | Failed | null = null;
-  #promotedAs: Promise<string | null | Failed> | null = null;
+  #promotedAs: string | null | undefined;
 
   private constructor(
     { client, ask, whyFailed, isLoginIdle }: OpenedClient,
     clock: Clock,
-    question: MarkQuestion | null,
+    mark: ScriptCall | null,
   ) {
     this.isLoginIdle = isLoginIdle;
     this.#client = client;
     this.#ask = ask;
     this.#whyFailed = whyFailed;
     this.#clock = clock;
-    this.identity = this.#identify(question);
+    this.identity = this.#identify(mark);
   }
 
   /**
-   * Connects, logs in, and sends INFO server, ROLE and the question for the mark (null: none)
-   * without waiting for their answers. A server whose reply has more than `maxReplyBytes` loses the
+   * Connects, logs in, and sends INFO server, ROLE and the script `mark` (null: none) without
+   * waiting for their answers. A server whose reply has more than `maxReplyBytes` loses the
    * connection.
    */
   static async dial(
     origin: Origin,
     clock: Clock,
     maxReplyBytes: number,
-    question: MarkQuestion | null,
+    mark: ScriptCall | null,
   ): Promise<Connection | Failed> {
-    const opened = await openMaster(origin, { maxReplyBytes, isRenewing: true, clock });
-    return isFailed(opened) ? opened : new Connection(opened, clock, question);
-  }
-
-  /** The server's identity; null until it is known. */
-  get identified(): ServerIdentity | Failed | null {
-    return this.#identified;
-  }
-
-  /** Why the server can never vote, as far as an error reply has told; null: none has. */
-  get rejection(): Failed | null {
-    return this.#rejection;
+    const opened = await openMaster(origin, clock, maxReplyBytes, true);
+    return isFailed(opened) ? opened : new Connection(opened, clock, mark);
   }
 
   get isOpen(): boolean {
     return !this.#isClosed && this.#client.status === 'ready';
-  }
-
-  /**
-   * For how many ms in which this process ran the server has owed an answer and sent none. In
-   * steps: one second, and then each time twice as long as before.
-   */
-  get silentMs(): number {
-    return this.#silentMs;
   }
 
   /**
@@ -126,8 +108,11 @@ export class Connection {
     return this.#send(() => this.#client.call(command, ...args));
   }
 
-  /** The same, exact to the byte: what is no UTF-8 becomes text by textOf. */
-  exactly(command: string, ...args: (string | number)[]): Promise<unknown | Failed> {
+  /** Sent and answered exact to the byte: what is no UTF-8 becomes text by textOf. */
+  exactly(request: ExactRequest): Promise<unknown | Failed> {
+    const evaluating = ({ script, keys, args }: ScriptCall) =>
+      ['EVAL', script, keys.length, ...keys, ...args] as const;
+    const [command, ...args] = 'script' in request ? evaluating(request) : request;
     const sent = args.map((word) => (typeof word === 'number' ? word : bytesOf(word)));
     return this.#send(async () => textsOf(await this.#client.callBuffer(command, ...sent)));
   }
@@ -162,7 +147,7 @@ export class Connection {
     if (this.#client.status !== 'end') this.#client.disconnect();
   }
 
-  async #identify(question: MarkQuestion | null): Promise<ServerIdentity | Failed> {
+  async #identify(markCall: ScriptCall | null): Promise<ServerIdentity | Failed> {
     // One write, with the first command: a server that refuses every client says why and closes the
     // connection at once, and a second write would fail before that is read.
     const { stream } = this.#client;
@@ -171,30 +156,23 @@ export class Connection {
     const [info, role, mark] = await Promise.all([
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
-      question && this.#askMark(question),
+      markCall && this.eval(markCall),
     ]);
     const server = typeof info === 'string' ? info : null;
-    const isMore = server !== null && mayTellMore(server);
+    const isMore = server !== null && hasCrdtSection(server);
     const more = isMore ? await this.#send(() => this.#client.info('crdt')) : null;
     const unanswered = [info, role, mark, more].find(isUnanswered);
     if (unanswered) return unanswered;
-    const told = typeof more === 'string' ? `${server}\n${more}` : server;
-    this.#identified = parseIdentity(told, role, this.#clock.now(), mark);
-    return this.#identified;
-  }
-
-  #askMark({ key, isWriting }: MarkQuestion): Promise<unknown | Failed> {
-    const newId = isWriting ? randomBytes(10).toString('hex') : '';
-    return this.eval(toServer('mark', key, { newId }));
+    const all = typeof more === 'string' ? `${server}\n${more}` : server;
+    this.identified = parseIdentity(all, role, this.#clock.now(), mark);
+    return this.identified;
   }
 
   /** Sections of INFO by field, or all of it; empty where the server refuses it. */
   async facts(...sections: string[]): Promise<Readonly<Record<string, string>>> {
     const info = await this.#send(() => this.#client.info(...sections));
-    const lines = typeof info === 'string' ? info.split('\r\n') : [];
-    return Object.fromEntries(
-      lines.filter((line) => line.includes(':')).map((line) => splitAt(line, line.indexOf(':'))),
-    );
+    const lines = typeof info === 'string' ? info.matchAll(/^([^:\r\n]*):(.*)$/gm) : [];
+    return Object.fromEntries([...lines].map(([, field, value]) => [field, value]));
   }
 
   /**
@@ -214,30 +192,14 @@ export class Connection {
    * The replication id under which a former replica has become a primary; null: it was never a
    * replica since its start, or does not say.
    */
-  promotedAs(): Promise<string | null | Failed> {
-    this.#promotedAs ??= this.#readPromotion();
-    return this.#promotedAs;
-  }
-
-  async #readPromotion(): Promise<string | null | Failed> {
+  async promotedAs(): Promise<string | null | Failed> {
+    if (this.#promotedAs !== undefined) return this.#promotedAs;
     const reply = await this.#send(() => this.#client.info('replication'));
-    if (isUnanswered(reply)) {
-      this.#promotedAs = null;
-      return reply;
-    }
+    if (isUnanswered(reply)) return reply;
     const info = String(reply);
     const id = (field: string) => new RegExp(`^${field}:(\\w{1,64})`, 'm').exec(info)?.[1] ?? '';
-    return /[^0]/.test(id('master_replid2')) ? id('master_replid') : null;
-  }
-
-  /**
-   * For how many ms this promotion has been known on the server (scripts/server.lua).
-   * `mayWrite`: whether the server notes it where it has not been known yet.
-   */
-  async firstSeenMs(key: string, id: string, mayWrite: boolean): Promise<number | Failed> {
-    const reply = await this.eval(toServer('promoted', key, { id, isWriting: mayWrite ? 1 : 0 }));
-    if (isFailed(reply)) return reply;
-    return typeof reply === 'number' ? reply : failed('reply', 'an unexpected reply to a script');
+    this.#promotedAs = /[^0]/.test(id('master_replid2')) ? id('master_replid') : null;
+    return this.#promotedAs;
   }
 
   async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
@@ -255,7 +217,7 @@ export class Connection {
       this.#unansweredCount -= 1;
       this.#silence?.abort('answered'); // By itself it would make an error with a stack.
       this.#silence = null;
-      this.#silentMs = 0;
+      this.silentMs = 0;
       if (this.#unansweredCount > 0) void this.#countSilence();
     }
   }
@@ -265,10 +227,10 @@ export class Connection {
     const silence = new AbortController();
     this.#silence = silence;
     for (;;) {
-      const ms = Math.max(minSilenceMs, this.#silentMs);
+      const ms = Math.max(minSilenceMs, this.silentMs);
       await sleepAwake(this.#clock, ms, silence.signal);
       if (silence.signal.aborted) return;
-      this.#silentMs += ms;
+      this.silentMs += ms;
     }
   }
 
@@ -287,7 +249,7 @@ export class Connection {
 
   #failedBy(error: unknown): Failed {
     const failure = this.#whyFailed(error);
-    if (failure.cause === 'misconfigured') this.#rejection = failure;
+    if (failure.cause === 'misconfigured') this.rejection = failure;
     if (failure.cause === 'connection') this.close();
     return failure;
   }
@@ -295,15 +257,10 @@ export class Connection {
 
 /**
  * Whether the server could not answer for now: it is busy, it loads, the connection broke. Then it
- * has told nothing, and must be asked again. What it refuses for good (some ACLs forbid INFO) is
- * an answer.
+ * must be asked again. What it refuses for good (some ACLs forbid INFO) is an answer.
  */
 function isUnanswered(reply: unknown): reply is Failed {
   if (!isFailed(reply)) return false;
   const { cause, message } = reply;
   return cause === 'connection' || kindOfError(message) !== null || loginMissing.test(message);
-}
-
-function splitAt(line: string, at: number): [string, string] {
-  return [line.slice(0, at), line.slice(at + 1)];
 }

@@ -12,7 +12,7 @@ const answerMs = 100;
 
 /** Asks only when `over` has not aborted for so long. Resolves with false when it does. */
 export async function speaksPlain(
-  { host, port }: MasterAddress,
+  { host, port }: Partial<MasterAddress>,
   clock: Clock,
   over: AbortSignal,
 ): Promise<boolean> {

@@ -49,6 +49,10 @@ export function readInTurns(stream: Socket, read: (chunk: Buffer) => void): void
 }
 
 export class ReplyGuard {
+  /** Why the connection was closed; null: not because of the server's bytes. */
+  problem: Failed | null = null;
+  /** Whether the server has sent anything. */
+  hasBegun = false;
   readonly #maxReplyBytes: number;
   readonly #maxItems: number;
   /** Of the reply that is being read. */
@@ -66,10 +70,8 @@ export class ReplyGuard {
   #owedCount = 0;
   /** The replies that may still come to requests of ioredis itself. */
   #loginRepliesLeft: number;
-  #hasBegun = false;
   /** The error that the server has sent without a request; null: none. */
   #lastError: string | null = null;
-  #problem: Failed | null = null;
 
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
   constructor(client: Redis, maxReplyBytes: number, loginReplies: number) {
@@ -77,16 +79,6 @@ export class ReplyGuard {
     this.#maxItems = Math.min(maxItems, Math.floor(maxReplyBytes / bytesPerItem));
     this.#loginRepliesLeft = loginReplies;
     client.on('connect', () => this.#guard(client));
-  }
-
-  /** Why the connection was closed; null: not because of the server's bytes. */
-  get problem(): Failed | null {
-    return this.#problem;
-  }
-
-  /** Whether the server has sent anything. */
-  get hasBegun(): boolean {
-    return this.#hasBegun;
   }
 
   /** What the server said, without a request, before it closed the connection; null: nothing. */
@@ -105,12 +97,12 @@ export class ReplyGuard {
     stream.on('error', () => {});
     const readers = stream.listeners('data');
     readInTurns(stream, (chunk) => {
-      if (this.#problem) return;
+      if (this.problem) return;
       const bytes = this.#unread.length > 0 ? Buffer.concat([this.#unread, chunk]) : chunk;
       const harmless = bytes.subarray(0, this.#read(bytes));
       this.#unread = bytes.subarray(harmless.length);
       for (const read of readers) if (harmless.length > 0) read.call(stream, harmless);
-      if (this.#problem) stream.destroy();
+      if (this.problem) stream.destroy();
     });
   }
 
@@ -121,9 +113,9 @@ export class ReplyGuard {
       const end = this.#due.length > 0 ? this.#readDue(chunk, at) : this.#readLine(chunk, at);
       this.#byteCount += end - at;
       if (this.#byteCount > this.#maxReplyBytes) {
-        this.#problem ??= tooLong(`${this.#maxReplyBytes} bytes`);
+        this.problem ??= tooLong(`${this.#maxReplyBytes} bytes`);
       }
-      if (this.#problem || end === at) return at;
+      if (this.problem || end === at) return at;
       at = end;
       if (this.#due.length === 0 && this.#text === '' && this.#itemsLeft.length === 0)
         [this.#byteCount, this.#itemCount] = [0, 0];
@@ -139,25 +131,25 @@ export class ReplyGuard {
       else this.#due.shift();
       return at + count;
     }
-    if (chunk[at] !== due?.charCodeAt(0)) this.#problem = foreignProtocol;
+    if (chunk[at] !== due?.charCodeAt(0)) this.problem = foreignProtocol;
     this.#due.shift();
     return at + 1;
   }
 
   #readLine(chunk: Buffer, at: number): number {
-    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#problem = speaksTls;
-    this.#hasBegun = true;
+    if (!this.hasBegun && chunk[at] === tlsAlert) this.problem = speaksTls;
+    this.hasBegun = true;
     const type = this.#text[0] ?? chunk.toString('latin1', at, at + 1);
     if (/[-+]/.test(type)) return this.#readText(chunk, at);
     if (!/[:$*]/.test(type)) {
-      this.#problem ??= ofNewerProtocol.test(type) ? unasked : foreignProtocol;
+      this.problem ??= ofNewerProtocol.test(type) ? unasked : foreignProtocol;
       return at;
     }
     // ioredis 6 takes the minus of "*-1" for the whole line: it is given whole lines only.
     const line = chunk.toString('latin1', at, at + longestNumber);
     const end = line.indexOf('\r\n');
     if (end >= 0) this.#begin(line.slice(0, end));
-    else if (line.length === longestNumber || /\r./s.test(line)) this.#problem = foreignProtocol;
+    else if (line.length === longestNumber || /\r./s.test(line)) this.problem = foreignProtocol;
     return end < 0 ? at : at + end + 2;
   }
 
@@ -184,8 +176,9 @@ export class ReplyGuard {
     const length = Number(digits);
     const isNil = /[$*]/.test(type) && digits === '-1';
     const isLength = isNil || digits?.startsWith('-') === false;
-    if (!isText && (type === ':' ? digits === undefined : !isLength)) {
-      this.#problem = foreignProtocol;
+    const isValid = isText || (type === ':' ? digits !== undefined : isLength);
+    if (!isValid) {
+      this.problem = foreignProtocol;
       return;
     }
     if (this.#itemsLeft.length === 0) this.#pay(line, isNil);
@@ -201,24 +194,21 @@ export class ReplyGuard {
     // A server says once, without a request, why it closes a connection.
     else if (line.startsWith('-') && this.#lastError === null)
       this.#lastError = line.slice(1).trim();
-    else this.#problem = unasked;
+    else this.problem = unasked;
   }
 
   #open(length: number): void {
     this.#itemsLeft.push(length);
     this.#itemCount += length;
-    if (this.#itemCount > this.#maxItems) this.#problem = tooLong(`${this.#maxItems} items`);
-    if (this.#itemsLeft.length > deepest) this.#problem ??= foreignProtocol;
+    if (this.#itemCount > this.#maxItems) this.problem = tooLong(`${this.#maxItems} items`);
+    if (this.#itemsLeft.length > deepest) this.problem ??= foreignProtocol;
   }
 
   /** An item has ended, but for what is due, and with it each list whose last one it was. */
   #end(): void {
-    while (this.#itemsLeft.length > 0) {
-      const left = (this.#itemsLeft.pop() ?? 0) - 1;
-      if (left > 0) {
-        this.#itemsLeft.push(left);
-        return;
-      }
+    for (let left = 0; left === 0 && this.#itemsLeft.length > 0; ) {
+      left = (this.#itemsLeft.pop() ?? 0) - 1;
+      if (left > 0) this.#itemsLeft.push(left);
     }
   }
 }

@@ -11,30 +11,26 @@ import { quoted } from '../../text/foreign-text.ts';
 import { failureLine } from '../../text/lines.ts';
 import type { MasterAddress, SentinelHost } from '../address.ts';
 import { failed, isFailed } from '../errors.ts';
-import {
-  inTime,
-  maxReplyBytes,
-  type OpenedClient,
-  type OpenOptions,
-  type Origin,
-  openClient,
-} from './client.ts';
+import { inTime, maxReplyBytes, type OpenedClient, type Origin, openClient } from './client.ts';
 
 /** As openClient, and for a primary behind sentinels a connection to it, wherever it is now. */
 export async function openMaster(
   origin: Origin,
-  options: OpenOptions,
+  clock: Clock,
+  maxReplyBytes: number,
+  isRenewing: boolean,
 ): Promise<OpenedClient | Failed> {
-  if ('duplicate' in origin || origin.sentinels === undefined) return openClient(origin, options);
+  if ('duplicate' in origin || origin.sentinels === undefined)
+    return openClient(origin, clock, maxReplyBytes, isRenewing);
   const { sentinels, ...login } = origin;
-  const position = await findPrimary(origin, sentinels.hosts, sentinels.primary, options.clock);
+  const position = await findPrimary(origin, sentinels.hosts, sentinels.primary, clock);
   if (isFailed(position)) return position;
-  const opened = await openClient({ ...login, ...position }, options);
+  const opened = await openClient({ ...login, ...position }, clock, maxReplyBytes, isRenewing);
   const which = `its primary ${shown(position)}`;
   if (isFailed(opened)) return about(which, opened);
   const { client, ask } = opened;
   const asking = ask(() => client.call('ROLE')).catch(() => null);
-  const role = await inTime(client, options.clock, asking);
+  const role = await inTime(client, clock, asking);
   if (!Array.isArray(role) || role[0] !== 'slave') return opened;
   client.disconnect();
   const failure = failed('connection', `${which}: is a replica now: a failover is under way`);
@@ -126,8 +122,7 @@ async function ask(
   primary: string,
   clock: Clock,
 ): Promise<SentinelHost | Failed> {
-  const options = { maxReplyBytes: maxReplyBytes.brief, isRenewing: false, clock };
-  const opened = await openClient(sentinel, options);
+  const opened = await openClient(sentinel, clock, maxReplyBytes.brief, false);
   if (isFailed(opened)) return opened;
   const { client } = opened;
   try {

@@ -66,11 +66,8 @@ export class Subscriber {
       if (this.#connection === connection) this.#connection = null;
     };
     const listenerOf = (channel: string) => this.#listeners.get(channel);
-    const dialling = SubscriberConnection.dial(this.#origin, this.#clock, listenerOf, forget);
-    const connection = dialling.then((dialled) => {
-      if (isFailed(dialled)) forget();
-      return dialled;
-    });
+    const connection = SubscriberConnection.dial(this.#origin, this.#clock, listenerOf, forget);
+    void connection.then((dialled) => isFailed(dialled) && forget());
     return connection;
   }
 }
@@ -94,7 +91,7 @@ class SubscriberConnection {
   readonly #unconfirmed = new Map<string, (problem: Failed | null) => void>();
   /** Each character is a byte. */
   #unread = '';
-  /** What the server may send now, as of `#grantedAt`. */
+  /** What the server may send, as of `#grantedAt`. */
   #allowance = allowance.perSecond;
   #grantedAt: number;
   #ended: Failed | null = null;
@@ -122,8 +119,7 @@ class SubscriberConnection {
     listenerOf: (channel: string) => Listener | undefined,
     onEnd: () => void,
   ): Promise<SubscriberConnection | Failed> {
-    const options = { maxReplyBytes: maxReplyBytes.brief, isRenewing: false, clock };
-    const opened = await openMaster(origin, options);
+    const opened = await openMaster(origin, clock, maxReplyBytes.brief, false);
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
     // A client that logs in by itself does not say when it has: this answer comes after that.
@@ -203,56 +199,40 @@ class SubscriberConnection {
 
 const unexpected = failed('reply', 'unexpected reply to SUBSCRIBE');
 const tooMuch = failed('connection', 'too many messages');
-const kinds = ['subscribe', 'message'] as const;
-const beginningOf = (kind: string) => `*3\r\n$${kind.length}\r\n${kind}\r\n`;
 
 interface Message {
-  readonly kind: (typeof kinds)[number];
+  readonly kind: 'subscribe' | 'message';
   readonly channel: string;
-  /** Empty for a wake-up, and for what is no message. */
+  /** Empty for a wake-up. */
   readonly payload: string;
   /** In bytes. */
   readonly length: number;
 }
 
-/** The first message in these bytes; null: it is incomplete. */
+/** The first message in these bytes, a list of three items; null: it is incomplete. */
 function messageIn(bytes: string): Message | Failed | null {
-  const kind = kinds.find((one) => bytes.startsWith(beginningOf(one)));
-  if (kind === undefined) {
-    if (kinds.some((one) => beginningOf(one).startsWith(bytes))) return null;
-    if (!bytes.startsWith('-')) return unexpected;
+  if (bytes.startsWith('-')) {
     const end = bytes.indexOf('\r\n');
     return end < 0 ? null : failedBy(replyError(bytes.slice(1, end)));
   }
-  const channel = textAt(bytes, beginningOf(kind).length);
-  if (channel === null || isFailed(channel)) return channel;
-  if (kind === 'message') {
-    const payload = textAt(bytes, channel.end);
-    return payload === null || isFailed(payload)
-      ? payload
-      : { kind, channel: channel.text, payload: payload.text, length: payload.end };
+  const list = '*3\r\n';
+  if (!list.startsWith(bytes.slice(0, list.length))) return unexpected;
+  let at = list.length;
+  const items: string[] = [];
+  while (items.length < 3) {
+    const line = bytes.slice(at, at + 16);
+    const [header, type, number = ''] = /^([$:])(\d{1,12})\r\n/.exec(line) ?? [];
+    const isWhole = line.includes('\r\n') || line.length === 16;
+    if (header === undefined) return isWhole ? unexpected : null;
+    const start = at + header.length;
+    const end = start + Number(number);
+    if (type === '$' && bytes.length < end + 2) return null;
+    items.push(type === '$' ? bytes.slice(start, end) : number);
+    at = type === '$' ? end + 2 : start;
   }
-  const count = headerAt(bytes, channel.end, /^:\d{1,12}\r\n/);
-  return count === null || isFailed(count)
-    ? count
-    : { kind, channel: channel.text, payload: '', length: channel.end + count.length };
-}
-
-function textAt(
-  bytes: string,
-  at: number,
-): { readonly text: string; readonly end: number } | Failed | null {
-  const header = headerAt(bytes, at, /^\$\d{1,12}\r\n/);
-  if (header === null || typeof header !== 'string') return header;
-  const start = at + header.length;
-  const end = start + Number(header.slice(1));
-  return bytes.length < end + 2 ? null : { text: bytes.slice(start, end), end: end + 2 };
-}
-
-function headerAt(bytes: string, at: number, form: RegExp): string | Failed | null {
-  const header = bytes.slice(at, at + 16);
-  const [found] = form.exec(header) ?? [];
-  return found ?? (header.includes('\r\n') || header.length === 16 ? unexpected : null);
+  const [kind, channel = '', payload = ''] = items;
+  if (kind !== 'subscribe' && kind !== 'message') return unexpected;
+  return { kind, channel, payload, length: at };
 }
 
 function commandOf(...args: readonly string[]): string {

@@ -88,8 +88,7 @@ function setnx_release(value, keepMs, unitMs, index, maxBytes, line, isSuccess)
   if tonumber(keepMs) > 0 then
     put(keepMs)
   else
-    redis.call('DEL', KEYS[1])
-    redis.call('DEL', KEYS[2])
+    redis.call('DEL', KEYS[1], KEYS[2])
   end
   return 1
 end

@@ -1,26 +1,16 @@
 // What is known of a key of a lock by its name.
 
-import { expect, it } from 'vitest';
-import {
-  freezeKeyOf,
-  historyKeysOf,
-  historyNamesOf,
-  historySizeOf,
-  keysOf,
-  markKeyOf,
-  ownerKeyOf,
-  promotionKeyOf,
-  typeOfKey,
-} from '../../../src/redis/keys.ts';
+import { expect, test } from 'vitest';
+import { beside, type Helper, typeOfKey } from '../../../src/redis/keys.ts';
 
-it('the type that the scripts give it', () => {
-  const [key, counter, queue, waiters, holders] = keysOf('p:', 'a') as [string, ...string[]];
-  const [runs, facts] = historyKeysOf('p:', 'a');
-  const strings = [key, counter, freezeKeyOf('p:', 'a'), ownerKeyOf('p:', 'a')];
-  const ofPrefix = [promotionKeyOf('p:'), historySizeOf('p:')];
-  const typesOf = (keys: readonly (string | undefined)[]) =>
-    keys.map((one) => typeOfKey(one ?? ''));
-  expect(new Set(typesOf([...strings, ...ofPrefix]))).toEqual(new Set(['string']));
-  expect(typesOf([queue, waiters, holders, historyNamesOf('p:')])).toEqual(Array(4).fill('zset'));
-  expect(typesOf([runs, facts, markKeyOf('p:')])).toEqual(['list', 'hash', 'hash']);
+const helpers: readonly [string, readonly Helper[]][] = [
+  ['string', ['fence', 'owner', 'freeze', 'promotion', 'size:history']],
+  ['zset', ['queue', 'waiters', 'holders', 'names:history']],
+  ['hash', ['mark', 'facts:history']],
+  ['list', ['runs:history']],
+];
+
+test.each(helpers)('the type that the scripts give it: %s', (type, ofType) => {
+  for (const helper of ofType) expect(typeOfKey(beside('p:a', helper))).toBe(type);
+  expect(typeOfKey('p:a')).toBe('string');
 });
