@@ -343,7 +343,7 @@ function stopWord({ childExit, isKilled, unkillable }: Shown): string {
   return isKilled && hasDiedOfIt ? 'was killed' : 'was stopped';
 }
 
-/** "was stopped: exit code 3". `hasEnded`: before that was noticed for which it would be stopped. */
+/** "was stopped: exit code 3". `hasEnded`: before there was a reason to stop it. */
 function stopLine(end: Shown, hasEnded = false): string {
   const { childExit, unkillable } = end;
   if (childExit?.kind === 'never-started') return 'was not started';
