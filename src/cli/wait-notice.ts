@@ -5,7 +5,8 @@
 import { isInBackground } from '../run/terminal.ts';
 import { otherSlots } from '../text/ends.ts';
 import { oneLine, quoted } from '../text/foreign-text.ts';
-import { failuresLine, heldByLine, waitingHead, waitingLine } from '../text/lines.ts';
+import { failuresLine, heldByLine, inSeconds, whichOf } from '../text/lines.ts';
+import { renderDuration } from '../text/time.ts';
 import type { WaitEvent } from './run-lines.ts';
 import { mayColour, type Output } from './stderr.ts';
 import type { TerminalLine } from './terminal-line.ts';
@@ -17,6 +18,7 @@ type Paint = (text: string) => string;
 export interface WaitState {
   /** Changes with the holder: then the line is printed again. '': it is between two holders. */
   readonly key: string;
+  /** How many waiters are ahead in the queue; null: we are not in it. */
   readonly position: number | null;
   /** No line is printed before the wait has lasted this long, in ms; drawing is not delayed. */
   readonly printAfterMs: number;
@@ -103,10 +105,9 @@ export class WaitNotice {
     }
     if (this.#state === null || !this.#isShowable() || !this.#isDue(this.#state)) return;
     const waitedMs = performance.now() - this.#beganAt;
-    const facts = { names: this.#names, waitMs: this.#waitMs, waitedMs };
     const { position, why } = this.#state;
-    const line = oneLine(waitingLine({ ...facts, position, why: why(Date.now()) }));
-    const head = waitingHead(facts);
+    const head = waitingHead(waitedMs, this.#waitMs);
+    const line = oneLine(`${head} for ${waitingTail(this.#names, position, why(Date.now()))}`);
     const paintRow = (row: string) =>
       paint && row.startsWith(head) ? paint(head) + row.slice(head.length) : row;
     if (this.#drawn !== null) this.#drawn.draw(line, paintRow);
@@ -159,4 +160,27 @@ export function waitStateOf(event: WaitEvent, slotCount: number | null): WaitSta
 /** A wait for masters that have restarted is shown early: users do not expect it. */
 function hasRestarted({ failures }: Extract<WaitEvent, { kind: 'no-quorum' }>): boolean {
   return failures.some(({ failed }) => failed.cause === 'restarted');
+}
+
+/** `waiting 1m12s (of 10m)`. */
+export function waitingHead(waitedMs: number, waitMs: number | null): string {
+  const limit = waitMs === null ? '' : ` (of ${renderDuration(waitMs)})`;
+  return `waiting ${inSeconds(waitedMs)}${limit}`;
+}
+
+/** `"deploy": 2nd in the queue; held by ...`. */
+export function waitingTail(
+  names: readonly string[],
+  position: number | null,
+  why: string,
+): string {
+  const where = position === null ? '' : `${ordinal(position + 1)} in the queue; `;
+  return `${whichOf(names)}: ${where}${why}`;
+}
+
+/** `1st`, `2nd`, `3rd`, `4th`, `11th`. */
+function ordinal(count: number): string {
+  const isTeen = Math.floor((count % 100) / 10) === 1;
+  const result = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
+  return `${count}${result}`;
 }

@@ -1,6 +1,5 @@
-// The lines about a lock that all programs print: its holder, since when and why, which masters
-// failed, and how a wait goes on. Each is one line. A lock name may contain anything, so it is
-// always quoted.
+// The lines about a lock that all programs print: its holder, since when and why, and which
+// masters failed. Each is one line. A lock name may contain anything, so it is always quoted.
 
 import { type Freeze, parseFreeze } from '../lock/freeze.ts';
 import type { Unkillable } from '../lock/history.ts';
@@ -162,31 +161,6 @@ export function oneOf(names: readonly string[], name?: string): string {
   return `${name === undefined ? 'one' : quoted(name)} of ${whichOf(names)}`;
 }
 
-/** What is known of a wait for a lock. */
-export interface WaitFacts {
-  readonly names: readonly string[];
-  readonly waitedMs: number;
-  /** The longest that the wait may last; null: for ever, or this is not limited by time. */
-  readonly waitMs: number | null;
-  /** How many waiters are before us in the queue; null: we are not in it. */
-  readonly position: number | null;
-  /** "held by ...", "no quorum: ...". */
-  readonly why: string;
-}
-
-/** `waiting 1m12s (of 10m) for "deploy": 2nd in the queue; held by ...`. */
-export function waitingLine(facts: WaitFacts): string {
-  const { names, position, why } = facts;
-  const where = position === null ? '' : `${ordinal(position + 1)} in the queue; `;
-  return `${waitingHead(facts)} for ${whichOf(names)}: ${where}${why}`;
-}
-
-/** The beginning of that line, `waiting 1m12s (of 10m)`: it may be shown in a colour. */
-export function waitingHead({ waitedMs, waitMs }: Pick<WaitFacts, 'waitedMs' | 'waitMs'>): string {
-  const limit = waitMs === null ? '' : ` (of ${renderDuration(waitMs)})`;
-  return `waiting ${inSeconds(waitedMs)}${limit}`;
-}
-
 /**
  * "held by ops@web1 (pid 4711, deploy.sh) for 3m20s": the span is by the clocks of the holder's
  * host and of this one. `remainingMs`: null where the key never expires; `count`: how many
@@ -222,13 +196,6 @@ function spanSince(since: string, nowMs: number): string {
 }
 
 /** In whole seconds: `0s`, `3m20s`. Clocks may differ: never negative. */
-function inSeconds(ms: number): string {
+export function inSeconds(ms: number): string {
   return renderDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
-}
-
-/** `1st`, `2nd`, `3rd`, `4th`, `11th`. */
-function ordinal(count: number): string {
-  const isTeen = Math.floor((count % 100) / 10) === 1;
-  const result = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
-  return `${count}${result}`;
 }

@@ -1,8 +1,9 @@
-// The line that tells of a wait.
+// The line about a wait.
 
 import { expect, test } from 'vitest';
+import { waitingHead, waitingTail } from '../../../src/cli/wait-notice.ts';
 import { renderValue } from '../../../src/lock/value.ts';
-import { heldByLine, waitingHead, waitingLine } from '../../../src/text/lines.ts';
+import { heldByLine } from '../../../src/text/lines.ts';
 
 const record = { host: 'web1', pid: 4711, user: 'ops', label: 'deploy.sh' };
 const since = '2026-11-21T02:00:00.314Z';
@@ -36,15 +37,17 @@ test.each([
   expect(heldByLine(value, remainingMs, count, nowMs)).toBe(line);
 });
 
-const usual = { names: ['deploy'], waitedMs: 72_900, waitMs: 600_000, position: 1, why: 'why' };
 test.each([
-  [{}, 'waiting 1m12s (of 10m) for "deploy": 2nd in the queue; why'],
-  [{ waitMs: null }, 'waiting 1m12s for "deploy": 2nd in the queue; why'],
-  [{ position: null, waitedMs: 12 }, 'waiting 0s (of 10m) for "deploy": why'],
-  [{ names: ['a', 'b'], position: 0 }, 'waiting 1m12s (of 10m) for "a" "b": 1st in the queue; why'],
-])('%j', (facts, line) => {
-  expect(waitingLine({ ...usual, ...facts })).toBe(line);
-});
+  [72_900, 600_000, 'waiting 1m12s (of 10m)'],
+  [72_900, null, 'waiting 1m12s'],
+  [12, 600_000, 'waiting 0s (of 10m)'],
+])('%d ms of %j', (waitedMs, waitMs, head) => expect(waitingHead(waitedMs, waitMs)).toBe(head));
+
+test.each([
+  [['deploy'], 1, '"deploy": 2nd in the queue; why'],
+  [['deploy'], null, '"deploy": why'],
+  [['a', 'b'], 0, '"a" "b": 1st in the queue; why'],
+])('%j, %j', (names, position, tail) => expect(waitingTail(names, position, 'why')).toBe(tail));
 
 test.each([
   [2, '3rd'],
@@ -55,11 +58,6 @@ test.each([
   [20, '21st'],
   [21, '22nd'],
   [110, '111th'],
-])('%d before us: %s', (position, ordinal) => {
-  expect(waitingLine({ ...usual, position })).toContain(`: ${ordinal} in the queue; `);
-});
-
-test('its head is told apart, which may have a colour', () => {
-  expect(waitingHead(usual)).toBe('waiting 1m12s (of 10m)');
-  expect(waitingLine(usual).startsWith(`${waitingHead(usual)} for `)).toBe(true);
+])('%d ahead of us: %s', (position, ordinal) => {
+  expect(waitingTail(['a'], position, 'why')).toContain(`: ${ordinal} in the queue; `);
 });
