@@ -1,7 +1,7 @@
-// The page in a browser: a probe measures what is on the screen, at 1280 px in light and in dark, and
-// at 400 px. Skipped where there is no chromium. The page forbids all scripts, so the probe runs in
-// a copy without that rule; a picture of the page itself shows that it is complete without the
-// probe.
+// The page in a browser: a probe measures what is on the screen, at 1280 px in light and in dark,
+// and at 400 px. Skipped where there is no chromium. The page forbids all scripts, so the probe
+// runs in a copy without that rule; a picture of the page itself shows that it is complete without
+// the probe.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -157,10 +157,11 @@ function escaped(text: string): string {
 
 /** A page of ours, which is XML as well, as an SVG of this size in pixels. */
 export function pictureOf(page: string, width: number, height: number): string {
-  const [, style, body] = /(<style>.*<\/style>).*<body>(.*)<\/body>/s.exec(page) ?? [];
+  const [, title, style, body] =
+    /(<title>.*<\/title>)\s*(<style>.*<\/style>).*<body>(.*)<\/body>/s.exec(page) ?? [];
   const size = `width="${width}" height="${height}"`;
   return (
-    `<svg xmlns="http://www.w3.org/2000/svg" ${size}><foreignObject ${size}>` +
+    `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${title}<foreignObject ${size}>` +
     `<body xmlns="http://www.w3.org/1999/xhtml">${style}${body}</body></foreignObject></svg>\n`
   );
 }

@@ -1,7 +1,6 @@
-// The page of --html: a timeline above a table of the same rows, the newest first. Pure. Each bar of
-// the timeline links to its row, and is placed in percent, so that the browser draws it for a
-// screen of any width. The page loads nothing and runs no script, and its Content-Security-Policy
-// forbids it.
+// The page of --html: a timeline above a table of the same rows, the newest first. Pure. Each bar
+// links to its row, and is placed in percent, so that the browser draws it for a screen of any
+// width. The page loads nothing and runs no script, and its Content-Security-Policy forbids it.
 
 import { oneLine } from '../../text/foreign-text.ts';
 import { localOf, momentOf, zoneName } from '../../text/time.ts';
@@ -49,7 +48,8 @@ a:focus{outline:2px solid var(--text)}
 a span{overflow:hidden;text-indent:4px}
 a.point{background:none;color:var(--colour)}
 a.point span{overflow:visible;margin-left:-4px}
-i.wait{flex:none;max-width:100%;background:repeating-linear-gradient(45deg,var(--grey) 0 2px,var(--back) 2px 5px)}
+i.wait{flex:none;max-width:100%;
+background:repeating-linear-gradient(45deg,var(--grey) 0 2px,var(--back) 2px 5px)}
 table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
 th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;
 border-top:1px solid var(--rule);overflow-wrap:break-word}
@@ -222,9 +222,9 @@ function renderBar(bar: Bar, place: string): string {
   const sign = kind === 'act' && endMs > atMs ? undefined : signs[kind];
   const word = kind === 'done' ? label : end[0];
   const share = percent(waitedMs / (endMs - atMs));
+  const look = sign === undefined ? kind : `${kind} point`;
   return (
-    `<a href="#row${index}" class="${kind}${sign === undefined ? '' : ' point'}" style="${place}" ` +
-    `title="${escaped(detailOf(bar))}">` +
+    `<a href="#row${index}" class="${look}" style="${place}" title="${escaped(detailOf(bar))}">` +
     (waitedMs > 0 ? `<i class="wait" style="width:${share}"></i>` : '') +
     `<span>${sign ?? escaped(word)}</span></a>`
   );

@@ -1,6 +1,6 @@
-// The pictures of `top` and of the page of history in docs/ are recorded from real runs, and only then.
-// Here the same state is drawn anew: the words must be those of the picture, whatever the times,
-// process ids and ports are. Else: `npm run pictures`.
+// The pictures of `top` and of the page of history in docs/ are recorded from real runs, and only
+// then. Here the same state is drawn anew: the words must be those of the picture, whatever the
+// times, process ids and ports are. Else: `npm run pictures`.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
