@@ -12,8 +12,8 @@ import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
 import { failureLine } from '../text/lines.ts';
 import type { Call } from './call.ts';
-import { pastOf as skipsOf } from './history/check-past.ts';
-import { pastOf } from './history/history.ts';
+import { lastSuccessOf } from './history/check-past.ts';
+import { readPast } from './history/history.ts';
 import { endOf, type PastRun } from './history/run-history.ts';
 import { kindOf } from './history/run-text.ts';
 import type { LockState } from './lock-state.ts';
@@ -109,7 +109,7 @@ const perLock: readonly (readonly [name: string, help: string, read: Reader])[] 
   [
     'redlock_skips',
     'How many runs did not happen because the lock was held, since a command last ended well.',
-    (_, _runs, _nowMs, histories) => skipsOf(histories).skipCount,
+    (_, _runs, _nowMs, histories) => lastSuccessOf(histories).skipCount,
   ],
   [
     'redlock_losses',
@@ -192,7 +192,7 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
   const nowMs = Date.now();
   const written = await query.historyNames(0);
   const present = [...new Set([...written, ...(await query.names('*'))])];
-  const past = await pastOf(query, { written, present }, allLines, nowMs);
+  const past = await readPast(query, written, present, allLines, nowMs);
   const restartFailures = await query.ask(
     async (server) => (await server.restartFailure()) ?? { kind: 'up' },
   );

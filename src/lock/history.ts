@@ -56,12 +56,22 @@ export interface RunEntry {
   readonly blocker: Blocker | null;
 }
 
-/** An entry that is about to be written: the rest is null where it is left out. */
-export type NewRun = Pick<
-  RunEntry,
-  'token' | 'host' | 'pid' | 'user' | 'label' | 'outcome' | 'waitMs' | 'status'
-> &
-  Partial<RunEntry>;
+/** What an entry leaves out of a run of which it is not known, or did not happen. */
+export const noFacts = {
+  note: null,
+  url: null,
+  heldMs: null,
+  exitCode: null,
+  signal: null,
+  lossReason: null,
+  stoppedBy: null,
+  unkillable: [],
+  fence: null,
+  blocker: null,
+} as const satisfies Partial<RunEntry>;
+
+/** An entry that is about to be written. */
+export type NewRun = Omit<RunEntry, keyof typeof noFacts> & Partial<RunEntry>;
 
 /** The outcome of a run that has begun, and of whose end no master knows. */
 export const vanished = 'vanished';

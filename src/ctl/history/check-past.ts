@@ -11,7 +11,7 @@ import type { Call } from '../call.ts';
 import { allLines, MasterQuery } from '../master-query.ts';
 
 /** What the masters know of a job. */
-export interface Past {
+export interface LastSuccess {
   /** Since a run last ended well; null: none is known. */
   readonly succeededAgoMs: number | null;
   /** How many runs since then did not happen because the lock was held. */
@@ -42,8 +42,7 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
   const which = quoted(name);
   for (const line of query.failureLines()) tell(line);
   if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
-  const past = pastOf(histories);
-  const { succeededAgoMs, skipCount, isKnown } = past;
+  const { succeededAgoMs, skipCount, isKnown } = lastSuccessOf(histories);
   const finish = (outcome: string, line: string | null, code: number) => {
     const at = succeededAgoMs === null ? null : new Date(Date.now() - succeededAgoMs).toISOString();
     const facts = { succeededAt: at, succeededAgoMs, skips: skipCount };
@@ -78,7 +77,7 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
  * One master that has the success is enough, by its own clock. Of the skips counts what most
  * masters have.
  */
-export function pastOf(histories: readonly SeenHistory[]): Past {
+export function lastSuccessOf(histories: readonly SeenHistory[]): LastSuccess {
   const each = histories.map(({ nowMs, lines, skips, starts, succeededAtMs }) => {
     const successes = lines.filter(({ line }) => isSuccess(line));
     const times = successes.map(({ takenAtMs }) => takenAtMs);

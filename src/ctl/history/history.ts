@@ -26,7 +26,7 @@ import {
 import { historyRows, kindOf, renderHistory } from './run-text.ts';
 
 /** How many runs are shown without --since. */
-const usualRuns = 50;
+const defaultCount = 50;
 
 export async function history({
   args,
@@ -38,30 +38,27 @@ export async function history({
 }: Call): Promise<number> {
   const name = args.operands[0] ?? null;
   const since = args.textOf('--since');
-  const sinceMs = since === null ? null : readOption('--since', since, kinds.span.parse);
-  const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
-  const written = await writtenNames(query, name, sinceMs === null ? null : nowMs - sinceMs);
-  const past = await pastOf(
-    query,
-    { written, present: name === null ? await query.heldNames('*') : [name] },
-    sinceMs === null && name === null ? usualRuns : allLines,
-    nowMs,
-  );
-  const { runs: all, acts: allActs, locks } = past;
+  const sinceMs = since === null ? null : nowMs - readOption('--since', since, kinds.span.parse);
+  const query = await MasterQuery.of(settings, clock);
+  // Without --since, those that changed last are enough.
+  const written = name === null ? await query.historyNames(sinceMs) : [name];
+  const present = name === null ? await query.heldNames('*') : [name];
+  const maxLines = sinceMs === null && name === null ? defaultCount : allLines;
+  const past = await readPast(query, written, present, maxLines, nowMs);
   const runs =
-    sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
-  // Of the same time as the runs.
-  const fromMs = sinceMs === null ? Math.min(...runs.map(startOf)) : nowMs - sinceMs;
-  const isWhole = runs.length === all.length && sinceMs === null;
-  const acts = allActs.filter(({ at }) => isWhole || Date.parse(at) >= fromMs);
-  const failures = query.failures();
-  for (const line of query.failureLines()) tell(line);
-  const { noQuorumLine } = query;
+    sinceMs === null
+      ? past.runs.slice(-defaultCount)
+      : past.runs.filter((run) => endOf(run) >= sinceMs);
+  const leftOut = sinceMs === null ? past.runs.length - runs.length : 0;
+  // Operations of the same time as the runs.
+  const fromMs = sinceMs ?? (leftOut === 0 ? 0 : Math.min(...runs.map(startOf)));
+  const acts = past.acts.filter(({ at }) => Date.parse(at) >= fromMs);
   const isPart = name === null && sinceMs === null && written.length >= pageSize;
-  const leftOut = sinceMs === null ? all.length - runs.length : 0;
   const summary = summaryOf(runs, leftOut, isPart) + adviceOn(name, past);
-  const frozenBy = locks.flatMap(({ freeze }) => freeze?.token ?? []);
+  const { noQuorumLine } = query;
+  for (const line of query.failureLines()) tell(line);
+  const frozenBy = past.locks.flatMap(({ freeze }) => freeze?.token ?? []);
   const rows = historyRows(runs, acts, frozenBy);
   const file = args.textOf('--html');
   const error =
@@ -73,32 +70,24 @@ export async function history({
     tell((runs.length === 0 ? noQuorumLine : null) ?? summary);
   }
   if (error !== null) return exitCode.output;
-  if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
+  if (query.failures().some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   return noQuorumLine === null ? exitCode.ok : exitCode.unreachable;
 }
 
-interface Past {
-  readonly runs: PastRun[];
-  readonly acts: PastAct[];
-  readonly locks: LockState[];
+/** What the masters know of some locks. */
+export interface Past {
+  readonly runs: readonly PastRun[];
+  readonly acts: readonly PastAct[];
+  readonly locks: readonly LockState[];
   /** By name, of each master. */
   readonly histories: ReadonlyMap<string, readonly SeenHistory[]>;
 }
 
-/** The names whose histories are read: without --since, those that changed last are enough. */
-async function writtenNames(
+/** `written`: whose histories are read; `present`: the locks whose holder may have no entry yet. */
+export async function readPast(
   query: MasterQuery,
-  name: string | null,
-  fromMs: number | null,
-): Promise<string[]> {
-  if (name !== null) return [name];
-  return query.historyNames(fromMs);
-}
-
-/** `written`: whose histories are read; `present`: the locks whose holder may have no line yet. */
-export async function pastOf(
-  query: MasterQuery,
-  { written, present }: { readonly written: string[]; readonly present: string[] },
+  written: readonly string[],
+  present: readonly string[],
   maxLines: number,
   nowMs: number,
 ): Promise<Past> {
@@ -109,8 +98,12 @@ export async function pastOf(
   const locks = await query.look(present);
   const running = locks.flatMap((lock) => presentRunsOf(lock, past.get(lock.name) ?? [], nowMs));
   const gone = await vanishedIn(query, histories, locks);
-  const runs = inOrder([...[...past.values()].flat(), ...gone, ...running]);
-  return { runs, acts, locks, histories };
+  return {
+    runs: inOrder([...[...past.values()].flat(), ...gone, ...running]),
+    acts,
+    locks,
+    histories,
+  };
 }
 
 /**

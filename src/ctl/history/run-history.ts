@@ -4,8 +4,8 @@
 
 import {
   type ActKind,
-  type Blocker,
   blockerOf,
+  noFacts,
   parseAct,
   parseRun,
   type RunEntry,
@@ -15,13 +15,7 @@ import type { Person } from '../../lock/people.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { iso, median } from '../../text/time.ts';
-import {
-  breakLabel,
-  type Holder,
-  type LockState,
-  type ShownRecord,
-  shownRecord,
-} from '../lock-state.ts';
+import { breakLabel, type LockState, type ShownRecord, shownRecord } from '../lock-state.ts';
 
 /** The holder for which a run was refused the lock. */
 export interface PastHolder extends ShownRecord {
@@ -56,6 +50,9 @@ export interface PastRun extends Omit<RunEntry, 'waitMs' | 'status' | 'blocker'>
   /** How many masters have its entry. */
   readonly masters: number;
 }
+
+/** Of one run, as opposed to several of a host that were refused. */
+const once = { count: 1, firstAt: null };
 
 /** What an operator did to a lock. */
 export interface PastAct extends Person {
@@ -171,59 +168,27 @@ export function vanishedRunsOf(
 
 /** The present holders as runs, but those that are in `runs` already. */
 export function presentRunsOf(
-  lock: LockState,
+  { name, state, holders, quorum, fence }: LockState,
   runs: readonly PastRun[],
   nowMs: number,
-): readonly PastRun[] {
-  const { state, holders, quorum } = lock;
+): PastRun[] {
   if (state !== 'held') return [];
+  const known = new Set(runs.map(({ token }) => token));
   // The others are what a minority shows.
-  const standing = holders.filter(({ votes }) => votes >= quorum);
-  return standing.flatMap((holder, at) =>
-    runs.some(({ token }) => token === holder.token)
-      ? []
-      : (presentRunOf(lock.name, holder, at === 0 ? lock.fence : null, nowMs) ?? []),
-  );
-}
-
-/** null: it is no run, or has ended and the lock is kept. */
-function presentRunOf(
-  name: string,
-  holder: Holder,
-  fence: number | null,
-  nowMs: number,
-): PastRun | null {
-  const { token, host, pid, user, label, note, url, since, votes, endedAt } = holder;
-  const sinceMs = Date.parse(since ?? '');
-  if (!token || Number.isNaN(sinceMs) || endedAt !== null || label === breakLabel) return null;
-  const beganAt = iso(sinceMs);
-  return {
-    name,
-    token,
-    host: host ?? '',
-    pid: pid ?? 0,
-    user: user ?? '',
-    label: label ?? '',
-    note,
-    url,
-    beganAt,
-    acquiredAt: beganAt,
-    endedAt: null,
-    waitMs: null,
-    heldMs: Math.max(0, nowMs - sinceMs),
-    outcome: 'running',
-    exitCode: null,
-    signal: null,
-    status: null,
-    lossReason: null,
-    stoppedBy: null,
-    unkillable: [],
-    fence,
-    blocker: null,
-    count: 1,
-    firstAt: null,
-    masters: votes,
-  };
+  const present = holders.filter(({ votes }) => votes >= quorum);
+  return present.flatMap((holder, at) => {
+    const { token, host, pid, user, label, note, url, since, votes, endedAt } = holder;
+    const sinceMs = Date.parse(since ?? '');
+    const isRunning = endedAt === null && label !== breakLabel && !Number.isNaN(sinceMs);
+    if (!token || !isRunning || known.has(token)) return [];
+    const self = { token, host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
+    const end = { outcome: 'running', endedAt: null, status: null };
+    const heldMs = Math.max(0, nowMs - sinceMs);
+    const times = { beganAt: iso(sinceMs), acquiredAt: iso(sinceMs), waitMs: null, heldMs };
+    const ofFirst = at === 0 ? fence : null;
+    const run = { ...noFacts, ...self, note, url, ...times, ...end, fence: ofFirst };
+    return { name, ...run, ...once, masters: votes };
+  });
 }
 
 /** Ordered by when they began to try: the time at which cron has started them. */
@@ -254,14 +219,12 @@ function pastRunOf(name: string, run: RunEntry, takenAtMs: readonly number[]): P
     beganAt: iso(acquiredMs - waitMs),
     acquiredAt: heldMs === null ? null : iso(acquiredMs),
     endedAt: iso(endedMs),
-    blocker: blocker && pastHolderOf(blocker),
-    count: 1,
-    firstAt: null,
+    blocker: blocker && {
+      kind: blocker.record === null ? 'string' : 'redlock-run',
+      token: blocker.token,
+      ...shownRecord(blocker.record),
+    },
+    ...once,
     masters: takenAtMs.length,
   };
-}
-
-function pastHolderOf({ token, record }: Blocker): PastHolder {
-  const kind = record === null ? 'string' : 'redlock-run';
-  return { kind, token, ...shownRecord(record) };
 }

@@ -171,11 +171,6 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
   return shown.join(', ') + reasonBehind(reason);
 }
 
-const indent = '    ';
-/** The width of the column of runners, in characters. */
-const longestRunner = 60;
-const minLabel = 30;
-
 /**
  * `columns`: the width of the terminal; null: there is none, and the table has the same columns and
  * rows whatever the names are. `isOneName`: all rows are of one lock, which is not named.
@@ -186,9 +181,8 @@ export function renderHistory(
   columns: number | null,
 ): string {
   const whole = renderRows(rows, isOneName, true, columns);
-  if (columns === null) return whole;
-  const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
-  return width <= columns ? whole : fitted(renderRows(rows, isOneName, false, columns), columns);
+  const isWide = columns !== null && whole.split('\n').some((line) => stringWidth(line) > columns);
+  return isWide ? fitted(renderRows(rows, isOneName, false, columns), columns) : whole;
 }
 
 /** A run, or what an operator did. */
@@ -231,12 +225,16 @@ export function historyRows(
   return [...ofRuns, ...ofActs].sort((a, b) => a.atMs - b.atMs);
 }
 
+const indent = '    ';
+/** The width of the column of runners, and the least that it has for a command, in characters. */
+const [maxRunner, minLabel] = [60, 30];
+
 /** The number is whole, and 30 characters of the command, however long user and host are. */
 function runnerOf({ user, host, pid, label }: Row): string {
   const runner = `${user}@${host}`;
-  const roomForLabel = longestRunner - runner.length - ` ${pid} `.length;
+  const roomForLabel = maxRunner - runner.length - ` ${pid} `.length;
   const what = ` ${pid} ${printable(label, Math.max(minLabel, roomForLabel))}`;
-  return printable(runner, Math.max(0, longestRunner - what.length)) + what;
+  return printable(runner, Math.max(0, maxRunner - what.length)) + what;
 }
 
 /** `hasRunner`: in a column; otherwise below the row, with the reason. */
@@ -246,31 +244,27 @@ function renderRows(
   hasRunner: boolean,
   columns: number | null,
 ): string {
-  const head = [
-    'BEGAN',
-    ...(isOneName ? [] : ['NAME']),
-    ...(hasRunner ? ['WHO'] : []),
-    'WAITED',
-    'HELD',
-    'WHAT BECAME OF IT',
+  if (rows.length === 0) return '';
+  const ofName = ['NAME', ({ name }: Row) => printable(name, 40)] as const;
+  const cells: readonly (readonly [head: string, cell: (row: Row) => string])[] = [
+    ['BEGAN', ({ atMs }) => momentOf(atMs)],
+    ...(isOneName ? [] : [ofName]),
+    ...(hasRunner ? [['WHO', runnerOf] as const] : []),
+    ['WAITED', ({ spans: [waited] }) => waited],
+    ['HELD', ({ spans: [, held] }) => held],
+    ['WHAT BECAME OF IT', ({ end: [short] }) => short],
   ];
+  const head = cells.map(([heading]) => heading);
   const table = renderTable(
     head,
-    rows.map((row) => [
-      momentOf(row.atMs),
-      ...(isOneName ? [] : [printable(row.name, 40)]),
-      ...(hasRunner ? [runnerOf(row)] : []),
-      ...row.spans,
-      row.end[0],
-    ]),
+    rows.map((row) => cells.map(([, cell]) => cell(row))),
   );
-  const [heading = '', ...lines] = table.trimEnd().split('\n');
-  if (heading === '') return '';
-  const most = columns === null ? Number.POSITIVE_INFINITY : columns - indent.length;
+  const [heading, ...lines] = table.trimEnd().split('\n');
+  const room = (columns ?? Number.POSITIVE_INFINITY) - indent.length;
   const below = (row: Row) =>
     [hasRunner ? '' : runnerOf(row), row.end[1]]
       .filter((text) => text !== '')
-      .flatMap((text) => rowsOf(text, most).map((line) => indent + line));
+      .flatMap((text) => rowsOf(text, room).map((line) => indent + line));
   const all = [heading, ...lines.flatMap((line, at) => [line, ...below(rows[at] as Row)])];
   return all.map((line) => `${line}\n`).join('');
 }
