@@ -31,6 +31,9 @@ export interface ServerSettings {
  */
 export type ServerUse = 'lock' | 'look';
 
+/** How long the last answers are waited for. */
+export const lastAnswersMs = 250;
+
 const always = new AbortController().signal;
 
 export abstract class ConnectedServer<From extends Origin> {
@@ -113,12 +116,12 @@ export abstract class ConnectedServer<From extends Origin> {
     return this.#dialing;
   }
 
-  /** Resolves when the connections have ended: `Connection.end`. It dials no more. */
-  async close(): Promise<void> {
+  /** Resolves when the connections have ended, at this instant at the latest. It dials no more. */
+  async close(endsAt = this.clock.now() + lastAnswersMs): Promise<void> {
     this.#isClosed = true;
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
     const connections = [this.#connection, ...this.unreleased.owing()];
-    await Promise.all(connections.map((connection) => connection?.end()));
+    await Promise.all(connections.map((connection) => connection?.end(endsAt)));
   }
 
   /**

@@ -2,6 +2,7 @@
 // what operators do. Replies become votes and answers; one of an unexpected shape is a failure of
 // the server.
 
+import { sleepAwake } from '../lock/awake.ts';
 import type { Clock, Master, Subscription } from '../lock/ports.ts';
 import {
   type AcquireReply,
@@ -16,7 +17,7 @@ import {
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import { Calls, callOf, type Removal, withoutWaiter } from './calls/script-calls.ts';
-import { ConnectedServer, type ServerSettings, type ServerUse } from './connected-server.ts';
+import { ConnectedServer, lastAnswersMs, type ServerSettings, type ServerUse } from './connected-server.ts';
 import type { Origin } from './connection/client.ts';
 import type { Connection, ExactRequest } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
@@ -75,6 +76,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   readonly #subscriber = new Subscriber(this.origin, this.clock);
   /** The ids under which we may be in the queue, with the last claim of each. */
   readonly #queued = new Map<string, Claim>();
+  readonly #releasing = new Set<Promise<ReleaseReply>>();
 
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
     const { value, isFenced } = claim;
@@ -220,12 +222,23 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     return this.#read(callOf('record_set', keys, { host, ids: ids.join() }), oneOf(0, 1));
   }
 
-  override async close(): Promise<void> {
+  /** Waits for the releases first: one whose connection was dead is sent again on another. */
+  override async close(endsAt = this.clock.now() + lastAnswersMs): Promise<void> {
     this.#subscriber.close();
-    await super.close();
+    const released = new AbortController();
+    void Promise.all(this.#releasing).then(() => released.abort('released'));
+    await sleepAwake(this.clock, endsAt - this.clock.now(), released.signal);
+    await super.close(endsAt);
   }
 
-  async #release(removal: Removal): Promise<ReleaseReply> {
+  #release(removal: Removal): Promise<ReleaseReply> {
+    const releasing = this.#releaseTwice(removal);
+    this.#releasing.add(releasing);
+    void releasing.finally(() => this.#releasing.delete(releasing));
+    return releasing;
+  }
+
+  async #releaseTwice(removal: Removal): Promise<ReleaseReply> {
     const { claim, line, keepsPosition } = removal;
     const id = claim.waiter?.id ?? '';
     const queued = this.#queued.get(id);

@@ -142,4 +142,12 @@ export const peopleMutants: readonly Mutant[] = [
     "if (isFailed(reply) && reply.cause === 'connection' && wasSent) {",
     "if (isFailed(reply) && reply.cause === 'connection' && !wasSent) {",
   ),
+  inSource(
+    'release-cut-short-by-the-end',
+    'a run that has ended does not wait for a release that is sent again',
+    rarely(40, 'dead-connections', 'litter'),
+    'redis/server.ts',
+    'await sleepAwake(this.clock, endsAt - this.clock.now(), released.signal);',
+    'void sleepAwake;',
+  ),
 ];

@@ -22,9 +22,6 @@ const loginMissing = /^NOAUTH\b|unauthenticated/;
 /** The first step in which the silence of a server is measured. */
 const minSilenceMs = 1_000;
 
-/** How long the last answers are waited for. */
-const lastAnswersMs = 250;
-
 /** A script, or one command with its arguments. */
 export type ExactRequest = ScriptCall | readonly [command: string, ...args: (string | number)[]];
 
@@ -127,12 +124,11 @@ export class Connection {
   }
 
   /**
-   * Closes when every answer has come, or 250 ms later. A release must not be sent and left: Redis
+   * Closes when every answer has come, or at this instant. A release must not be sent and left: Redis
    * reads 16 kB at a time, drops a client that has gone at the first answer that it cannot write to
    * it, and with it what it has not read yet.
    */
-  async end(): Promise<void> {
-    const endsAt = this.#clock.now() + lastAnswersMs;
+  async end(endsAt: number): Promise<void> {
     while (this.#silence !== null && !this.#isClosed && this.#clock.now() < endsAt) {
       await sleepAwake(this.#clock, endsAt - this.#clock.now(), this.#silence.signal);
     }
