@@ -1,17 +1,12 @@
-// From the options of a call to its claim: the options are checked, and make a form of lock
-// (resources, mode, whether it is preemptible) with a unique value and a
-// ttl. An unknown option is an error: if it were ignored, a misspelt `waitMs` would be found only
-// when it is needed. The rules of the form are those of the command line; one slot is an exclusive
-// lock, as `--slots 1` is. *Invariant:* a program may bring its own tokens, but never the same one
-// twice, because the rollback of an earlier attempt that is still under way would release the later
-// one.
+// The options of a call are checked and make a form of lock: resources, mode, whether it is
+// preemptible. An unknown option is an error: if it were ignored, a misspelt `waitMs` would be
+// found only when it is needed. The rules of the form are those of the command line; one slot is an
+// exclusive lock, as `--slots 1` is.
 
-import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
 import type { Claim } from '../lock/types.ts';
-import { newClaim, sharingOf } from '../lock/value.ts';
-import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
+import { sharingOf } from '../lock/value.ts';
 import { mistakeInNames } from '../redis/lock-names.ts';
 import { reactions } from '../redis/masters-watch.ts';
 import { userName } from '../system/caller.ts';
@@ -148,50 +143,30 @@ function areTexts(names: unknown[]): names is string[] {
   return names.every((name) => typeof name === 'string');
 }
 
-export interface Wish {
-  readonly form: Form;
-  readonly ttlMs: number;
-  readonly isFenced: boolean;
-  /** null: the base name of the program. */
-  readonly label: string | null;
-}
-
-export class Claims {
-  readonly #newToken: () => string;
-  #lastToken = '';
-
-  constructor(newToken: () => string = () => randomBytes(20).toString('base64url')) {
-    this.#newToken = newToken;
-  }
-
-  /** @throws RedlockError `usage` for a bad token of the program */
-  next({ form, ttlMs, isFenced, label }: Wish): Claim {
-    const record = { ...ourselves(label), since: new Date().toISOString() };
-    return newClaim({ ...form, ttlMs, isFenced }, this.#token(), record);
-  }
-
-  /** The id of a waiter in the wait queue, new at every call. */
-  waiterId(form: Form, label: string | null): string {
-    return waiterIdOf(form, randomBytes(12).toString('hex'), whoOf(ourselves(label)));
-  }
-
-  #token(): string {
-    const token: unknown = this.#newToken();
+/**
+ * Checks the tokens of a program, and that none comes twice in a row: the rollback of an earlier
+ * attempt that is still under way would release the later one.
+ * @throws RedlockError `usage`, at the call that returns a bad token
+ */
+export function tokensFrom(newToken: () => unknown): () => string {
+  let last = '';
+  return () => {
+    const token = newToken();
     if (typeof token !== 'string' || !/^\S{8,200}$/.test(token)) {
       throw usageError(
         'newToken: not a valid token (return 8 to 200 characters without white space)',
       );
     }
-    if (token === this.#lastToken) {
+    if (token === last) {
       throw usageError('newToken: the same token twice in a row (return a new one at every call)');
     }
-    this.#lastToken = token;
+    last = token;
     return token;
-  }
+  };
 }
 
-/** This process, as other clients see it. */
-function ourselves(label: string | null) {
+/** This process, as other clients see it. `label` null: the base name of the program. */
+export function ourselves(label: string | null) {
   return {
     host: os.hostname(),
     pid: process.pid,

@@ -40,14 +40,7 @@ export type ErrorKind =
  */
 export type LostReason = 'taken' | 'expired' | 'unreachable' | 'suspended' | 'released' | 'closed';
 
-/** The facts beside the kind. */
-interface Facts {
-  readonly holder?: string;
-  readonly freeInMs?: number | null;
-  readonly failures?: readonly MasterFailure[];
-  readonly reason?: LostReason;
-  readonly cause?: unknown;
-}
+type Facts = Partial<Pick<RedlockError, 'holder' | 'freeInMs' | 'failures' | 'reason' | 'cause'>>;
 
 export class RedlockError extends Error {
   override readonly name = 'RedlockError';
@@ -110,25 +103,18 @@ export function abortedError(
   return new RedlockError('aborted', `aborted: ${whichOf(resources)}: ${why}`, { cause });
 }
 
-function reasonLine(reason: LostReason): string {
-  switch (reason) {
-    case 'released':
-      return 'released: this lease was released before';
-    case 'closed':
-      return 'closed: the Redlock that acquired it was closed';
-    default:
-      return lossLine(reason, 'this process');
-  }
-}
-
 /** @internal */
 export function lostError(
   resources: readonly string[],
   reason: LostReason,
   cause?: unknown,
 ): RedlockError {
-  return new RedlockError('lost', `lost: ${whichOf(resources)}: ${reasonLine(reason)}`, {
-    reason,
-    cause,
-  });
+  const why =
+    reason === 'released' || reason === 'closed' ? ended[reason] : lossLine(reason, 'this process');
+  return new RedlockError('lost', `lost: ${whichOf(resources)}: ${why}`, { reason, cause });
 }
+
+const ended = {
+  released: 'released: this lease was released before',
+  closed: 'closed: the Redlock that acquired it was closed',
+};

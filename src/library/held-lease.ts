@@ -2,28 +2,15 @@
 // *Invariant:* a lost lock is not released. The work may need the rest of the validity to stop, and
 // no other client may acquire the lock before that.
 
-import { type KeeperLossReason, LeaseKeeper } from '../lock/lease-keeper.ts';
-import type { Clock, Report } from '../lock/ports.ts';
-import { lossAtRelease } from '../lock/quorum.ts';
+import { type KeeperLossReason, type KeeperPorts, LeaseKeeper } from '../lock/lease-keeper.ts';
 import type { Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
 import type { Lease as CoreLease } from '../lock/types.ts';
-import { slotOf } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
 import { type LostReason, lostError, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
 
-export interface HeldLeaseParts {
-  readonly redlock: Redlock;
-  readonly clock: Clock;
-  readonly timings: LockTimings;
-  /** The number of slots that was asked for; null: none was. */
-  readonly slotCount: number | null;
-  readonly isKeptAlive: boolean;
-  readonly report: Report;
-  /** Called when the lock was released or has expired. */
-  readonly onOver: () => void;
-}
+type Ports = KeeperPorts & { readonly redlock: Redlock };
 
 export class HeldLease implements Lease {
   readonly resource: string;
@@ -32,7 +19,10 @@ export class HeldLease implements Lease {
   readonly fence: number | null;
   readonly slot: number | null;
   readonly ttlMs: number;
-  readonly #parts: HeldLeaseParts;
+  readonly #ports: Ports;
+  readonly #masterTimeoutMs: number;
+  readonly #isKeptAlive: boolean;
+  readonly #onOver: () => void;
   readonly #keeper: LeaseKeeper;
   readonly #losing = new AbortController();
   readonly #releasingBegan = new AbortController();
@@ -41,34 +31,32 @@ export class HeldLease implements Lease {
   /** A quorum has answered that the lock is not ours any more. */
   #isDisproved = false;
 
-  constructor(lease: CoreLease, parts: HeldLeaseParts) {
+  /** `onOver`: called when the lock was released or has expired. */
+  constructor(
+    lease: CoreLease,
+    slot: number | null,
+    timings: LockTimings,
+    isKeptAlive: boolean,
+    ports: Ports,
+    onOver: () => void,
+  ) {
     const { resources, token, ttlMs } = lease.claim;
     this.resource = resources[0] ?? '';
     this.resources = resources;
     this.token = token;
     this.fence = lease.fence;
-    this.slot = slotOf(lease.claim, parts.slotCount);
+    this.slot = slot;
     this.ttlMs = ttlMs;
-    this.#parts = parts;
-    const { timings, isKeptAlive } = parts;
-    const extendEveryMs = isKeptAlive ? timings.extendEveryMs : null;
-    this.#keeper = new LeaseKeeper(
-      lease,
-      { ...timings, extendEveryMs, killReserveMs: null },
-      {
-        ...parts,
-        random: Math.random,
-        listen: null,
-        onConfirmed: () => {},
-        onReplaced: () => {},
-        onStopAsked: () => {},
-        onKillDue: () => {},
-        onLost: (reason) => this.#onLost(reason),
-        // The renewal has stopped, so the work has to stop as well.
-        onBug: (bug) => this.lose('suspended', bug),
-      },
-    );
-    this.#keeper.begin();
+    this.#ports = ports;
+    this.#masterTimeoutMs = timings.masterTimeoutMs;
+    this.#isKeptAlive = isKeptAlive;
+    this.#onOver = onOver;
+    this.#keeper = new LeaseKeeper(lease, { ...timings, marginMs: 0 }, ports, (event) => {
+      if (event.kind === 'lost') this.#onLost(event.reason);
+      // The renewal has stopped, so the work has to stop as well.
+      if (event.kind === 'bug') this.lose('suspended', event.bug);
+    });
+    this.#keeper.begin(isKeptAlive);
   }
 
   get validMs(): number {
@@ -131,8 +119,7 @@ export class HeldLease implements Lease {
    * sent to the masters, so that the connections may be closed.
    */
   async over(): Promise<void> {
-    const { clock } = this.#parts;
-    await clock.sleep(this.#leftMs, this.#releasingBegan.signal);
+    await this.#ports.clock.sleep(this.#leftMs, this.#releasingBegan.signal);
     this.#releasing ??= Promise.resolve(false);
     this.#releasingBegan.abort();
     await this.#releasing;
@@ -140,12 +127,12 @@ export class HeldLease implements Lease {
 
   /** The rest of the confirmed validity in ms; may be negative. */
   get #leftMs(): number {
-    return this.#isDisproved ? 0 : this.#keeper.lease.validUntil - this.#parts.clock.now();
+    return this.#isDisproved ? 0 : this.#keeper.lease.validUntil - this.#ports.clock.now();
   }
 
   #onLost(reason: KeeperLossReason): void {
     if (reason === 'taken' || reason === 'expired') this.#isDisproved = true;
-    const isOver = reason === 'unreachable' && !this.#parts.isKeptAlive;
+    const isOver = reason === 'unreachable' && !this.#isKeptAlive;
     this.lose(isOver ? 'expired' : reason);
   }
 
@@ -156,29 +143,27 @@ export class HeldLease implements Lease {
 
   /** Releases a lock that a program let expire, when its keys have expired on the masters. */
   async #forget(): Promise<void> {
-    const { clock, timings } = this.#parts;
-    const expiredAt = this.#keeper.lease.startedAt + this.ttlMs + timings.masterTimeoutMs;
-    await clock.sleep(expiredAt - clock.now(), this.#releasingBegan.signal);
+    const expiredAt = this.#keeper.lease.startedAt + this.ttlMs + this.#masterTimeoutMs;
+    await this.#ports.clock.sleep(expiredAt - this.#ports.clock.now(), this.#releasingBegan.signal);
     await this.release();
   }
 
   async #release(): Promise<boolean> {
-    const { redlock, report, onOver } = this.#parts;
-    const { claim } = this.#keeper.lease;
     const hasRunOut = this.#leftMs <= 0;
     this.#keeper.end();
     this.#releasingBegan.abort();
-    const released = await redlock.releaseOnQuorum(claim);
+    const { redlock, report } = this.#ports;
+    const released = await redlock.releaseOnQuorum(this.#keeper.lease.claim);
     const { releasedCount, isConfirmed, missing, failures } = released;
-    const loss = lossAtRelease(released, this.#leftMs);
-    if (loss === 'taken' && !this.signal.aborted) this.#lateLoss = lostError(this.resources, loss);
+    if (missing === 'taken' && this.#leftMs > 0 && !this.signal.aborted)
+      this.#lateLoss = lostError(this.resources, missing);
     const isReleased = isConfirmed && missing === null && !hasRunOut;
     if (isReleased) report({ kind: 'released', releasedCount, keepMs: 0 });
     if (!isConfirmed) {
       const remainingMs = this.#keeper.standsForMs(0);
       report({ kind: 'release-unconfirmed', failures, remainingMs });
     }
-    onOver();
+    this.#onOver();
     return isReleased;
   }
 }

@@ -2,6 +2,7 @@
 // program names its masters. All durations are in ms. *Note:* an option of a call that is undefined
 // counts as not given, so that the value for all locks applies.
 
+import { randomBytes } from 'node:crypto';
 import type { LockEvent } from '../lock/ports.ts';
 
 /**
@@ -106,13 +107,18 @@ export interface RedlockOptions extends LockOptions {
     | undefined;
 }
 
-/** What holds where neither the Redlock nor the call says anything, as for the programs. */
-export const usual = {
+/** What holds where neither the Redlock nor the call has the option, as for the programs. */
+export const defaultOptions = {
   prefix: 'redlock:',
   differingMasters: 'warn',
   waitMs: null,
   giveUpAfterMs: 10_000,
-  retryDelayMs: 200,
-  retryJitterMs: 0,
-  isFenced: true,
+  retries: null,
+  fence: true,
+  label: null,
+  keepAlive: false,
+  slots: null,
+  newToken: () => randomBytes(20).toString('base64url'),
 } as const;
+
+export const defaultRetries = { delayMs: 200, jitterMs: 0 } as const;

@@ -3,6 +3,7 @@
 // *Note:* there is no guard here. When this process is killed or its event loop is blocked, nothing
 // stops the work that it has started; the lock expires.
 
+import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { acquireLock } from '../lock/acquire.ts';
@@ -10,43 +11,54 @@ import type { LockEvent } from '../lock/ports.ts';
 import { defaultDriftFactor } from '../lock/quorum.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { type LockTimings, lockTimings } from '../lock/timings.ts';
+import { newClaim, slotOf } from '../lock/value.ts';
 import type { Retries } from '../lock/wait.ts';
+import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { defaultHistoryBytes } from '../redis/calls/script-calls.ts';
 import { MastersWatch } from '../redis/masters-watch.ts';
 import { defaultRestartGraceMs } from '../redis/restart.ts';
 import { type Server, serversAt } from '../redis/server.ts';
 import { createPlainClock } from '../system/clock.ts';
 import { maxTtlMs, timingMistake } from '../text/option-rules.ts';
-import { acquireRules, Claims, checkOptions, type Form, formOf, redlockRules } from './claim.ts';
+import {
+  acquireRules,
+  checkOptions,
+  type Form,
+  formOf,
+  ourselves,
+  redlockRules,
+  tokensFrom,
+} from './claim.ts';
 import { abortedError, notAcquiredError, usageError } from './error.ts';
 import { HeldLease } from './held-lease.ts';
 import type { Lease } from './lease.ts';
 import { originsOf } from './masters.ts';
 import {
   type AcquireOptions,
+  defaultOptions,
+  defaultRetries,
   type LockOptions,
   type MasterSource,
   type RedlockOptions,
   type Resources,
   type RetryOptions,
-  usual,
 } from './options.ts';
 
 /** The work to do under a lock. */
 export type Routine<Result> = (signal: AbortSignal, lease: Lease) => Result | PromiseLike<Result>;
 
 export class Redlock implements AsyncDisposable {
-  readonly #options: RedlockOptions;
+  readonly #options: ReturnType<typeof withDefaults>;
   readonly #clock = createPlainClock();
-  readonly #claims: Claims;
+  readonly #newToken: () => string;
   readonly #masters: readonly Server[];
   readonly #watch: MastersWatch;
   /** The calls that wait for a lock. */
   readonly #waits = new Map<AbortController, Promise<unknown>>();
   readonly #leases = new Set<HeldLease>();
   #longestTtlMs = 0;
-  /** The servers behind the masters have been identified once. */
-  #hasIdentified = false;
+  /** The servers behind the masters have been given time to identify themselves. */
+  #areServersKnown = false;
   #closing: Promise<void> | null = null;
 
   /**
@@ -55,8 +67,8 @@ export class Redlock implements AsyncDisposable {
    */
   constructor(masters: readonly MasterSource[], options: RedlockOptions = {}) {
     checkOptions(options, redlockRules);
-    const { prefix = usual.prefix, restartGraceMs, newToken } = options;
-    const { differingMasters = usual.differingMasters } = options;
+    this.#options = withDefaults(options);
+    const { prefix, differingMasters, restartGraceMs, newToken } = this.#options;
     const origins = originsOf(masters);
     const restartGrace = () => restartGraceMs ?? defaultRestartGraceMs(origins, this.#longestTtlMs);
     const settings = {
@@ -67,8 +79,7 @@ export class Redlock implements AsyncDisposable {
         return restartGrace();
       },
     };
-    this.#options = options;
-    this.#claims = new Claims(newToken);
+    this.#newToken = tokensFrom(newToken);
     this.#masters = serversAt(origins, settings, this.#clock, 'lock');
     const host = os.hostname();
     this.#watch = new MastersWatch(this.#masters, this.#clock, host, differingMasters, true);
@@ -167,10 +178,8 @@ export class Redlock implements AsyncDisposable {
     aborted: AbortSignal,
   ): Promise<HeldLease> {
     const options = { ...this.#options, ...withoutGaps(given) };
-    const { waitMs = usual.waitMs, giveUpAfterMs = usual.giveUpAfterMs, retries } = options;
-    const { fence = usual.isFenced, label = null } = options;
-    const isKeptAlive = options.keepAlive ?? false;
-    const timings = timingsOf(ttlMs, options, isKeptAlive);
+    const { waitMs, giveUpAfterMs, retries, fence, label, keepAlive } = options;
+    const timings = timingsOf(ttlMs, options, keepAlive);
     this.#longestTtlMs = Math.max(this.#longestTtlMs, ttlMs);
     const clock = this.#clock;
     const tell = (event: LockEvent) => this.#tell(event, form.resources);
@@ -179,36 +188,32 @@ export class Redlock implements AsyncDisposable {
       this.#watch.see(event, tell);
     };
     const redlock = new CoreRedlock(this.#masters, clock, timings, report);
+    const ports = { redlock, clock, random: Math.random, report, listen: null };
+    const self = ourselves(label);
     const acquisition = await acquireLock({
-      redlock,
-      clock,
-      random: Math.random,
-      report,
-      newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
-      waiterId: this.#claims.waiterId(form, label),
+      ...ports,
+      newClaim: () => {
+        const record = { ...self, since: new Date().toISOString() };
+        return newClaim({ ...form, ttlMs, isFenced: fence }, this.#newToken(), record);
+      },
+      waiterId: waiterIdOf(form, randomBytes(12).toString('hex'), whoOf(self)),
       waitMs,
       giveUpAfterMs,
       retries: retries ? retriesOf(retries) : null,
       aborted,
       servers: this.#watch.servers,
-      isIdentified: this.#hasIdentified,
+      areServersKnown: this.#areServersKnown,
       reserveMs: timings.reserveMs,
     });
     if (acquisition.kind !== 'acquired')
       throw notAcquiredError(form.resources, acquisition, !!retries, given.signal?.reason);
-    this.#hasIdentified = true;
-    const onOver = () => void this.#leases.delete(lease);
-    const lease = new HeldLease(acquisition.lease, {
-      redlock,
-      clock,
-      timings,
-      slotCount: options.slots ?? null,
-      isKeptAlive,
-      report,
-      onOver,
-    });
-    this.#leases.add(lease);
-    return lease;
+    this.#areServersKnown = true;
+    const { lease } = acquisition;
+    const slot = slotOf(lease.claim, options.slots);
+    const onOver = () => void this.#leases.delete(held);
+    const held = new HeldLease(lease, slot, timings, keepAlive, ports, onOver);
+    this.#leases.add(held);
+    return held;
   }
 
   /**
@@ -226,18 +231,22 @@ export class Redlock implements AsyncDisposable {
 }
 
 /** @throws RedlockError `usage` for timings with which a lock cannot be held safely */
-function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): LockTimings {
+function timingsOf(
+  ttlMs: number,
+  options: Pick<LockOptions, keyof LockTimings & keyof LockOptions>,
+  isKeptAlive: boolean,
+): LockTimings {
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > maxTtlMs) {
     throw usageError(
       `ttl: ${ttlMs}: not a time to live (write whole milliseconds, from 1 to a day)`,
     );
   }
-  const timings = lockTimings({
+  const timings = lockTimings(
     ttlMs,
-    masterTimeoutMs: options.masterTimeoutMs ?? null,
-    reserveMs: options.reserveMs ?? Math.min(5000, Math.floor(ttlMs / 4)),
-    driftFactor: options.driftFactor ?? defaultDriftFactor,
-  });
+    options.masterTimeoutMs ?? null,
+    options.reserveMs ?? Math.min(5000, Math.floor(ttlMs / 4)),
+    options.driftFactor ?? defaultDriftFactor,
+  );
   const { masterTimeoutMs, reserveMs } = timings;
   const shown = {
     ttl: `${ttlMs} ms`,
@@ -250,7 +259,7 @@ function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): L
 }
 
 function retriesOf(retries: RetryOptions): Retries {
-  const { count, delayMs = usual.retryDelayMs, jitterMs = usual.retryJitterMs } = retries;
+  const { count, delayMs = defaultRetries.delayMs, jitterMs = defaultRetries.jitterMs } = retries;
   if (typeof delayMs === 'number') return { count, delayMs, jitterMs };
   const checkedDelayMs = (attemptCount: number) => {
     const pauseMs = delayMs(attemptCount);
@@ -261,9 +270,15 @@ function retriesOf(retries: RetryOptions): Retries {
   return { count, delayMs: checkedDelayMs, jitterMs };
 }
 
-/** The options without those that are undefined, which count as not given. */
-function withoutGaps<Options extends object>(options: Options): Partial<Options> {
+function withDefaults(options: RedlockOptions) {
+  return { ...defaultOptions, ...withoutGaps(options) };
+}
+
+/** The options that are given: undefined counts as not given. */
+function withoutGaps<Options extends object>(options: Options): Given<Options> {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as Partial<Options>;
+  ) as Given<Options>;
 }
+
+type Given<Options> = { [Name in keyof Options]?: Exclude<Options[Name], undefined> };

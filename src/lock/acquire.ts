@@ -19,8 +19,8 @@ export interface IdentifiedServer {
 /** `report` gets `acquired` only for a lock that is handed out. */
 export interface LockRequest extends WaitRequest {
   readonly servers: readonly IdentifiedServer[];
-  /** Servers that were not needed for the quorum get no time to say what they are. */
-  readonly isIdentified?: boolean;
+  /** They have been given time to identify themselves before, and are given no more. */
+  readonly areServersKnown: boolean;
   /** How long before the end of validity the work has to begin to stop. */
   readonly reserveMs: number;
   /** Why a lock that was acquired is of no use here; null: it is. Absent: it always is. */
@@ -46,7 +46,7 @@ export async function acquireLock(request: LockRequest): Promise<Acquisition> {
     // A silent server must not delay the work: counted from the beginning of the wait, it has three
     // times as long as the quorum took in the end, and after a longer wait no time any more.
     const identifyUntil = beganAt + identifyMs + 3 * elapsedMs;
-    if (!request.isIdentified) await identify(servers, clock, identifyUntil - clock.now());
+    if (!request.areServersKnown) await identify(servers, clock, identifyUntil - clock.now());
     const failures = rejectionsOf(servers);
     const now = clock.now();
     const useless = request.whyUseless?.() ?? null;

@@ -4,24 +4,12 @@
 // *Invariant:* nothing is extended once stopping is due. After a suspension (a stopped process, a
 // sleeping machine) the clock is read first: if stopping is due, the work is stopped, not extended.
 
-import type { HolderChannel, Listen } from './holder-channel.ts';
-import type { Person } from './people.ts';
+import type { HolderChannel, Listen, Person } from './people.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { HeldLock } from './redlock.ts';
+import type { RunTimings } from './timings.ts';
 import type { Claim, Extension, Lease, LossReason } from './types.ts';
 import { holderIdOf } from './waiter-id.ts';
-
-export interface LeaseKeeperSettings {
-  /** From the start of the last confirmed round to the next extension; null: never extended. */
-  readonly extendEveryMs: number | null;
-  readonly masterTimeoutMs: number;
-  /** How long before the end of validity stopping has to begin. */
-  readonly reserveMs: number;
-  /**
-   * How long before the end of validity SIGKILL has to be sent; null: there is nothing to kill.
-   */
-  readonly killReserveMs: number | null;
-}
 
 /**
  * taken, expired: a quorum says so. unreachable: no quorum has confirmed the lease in time.
@@ -29,35 +17,27 @@ export interface LeaseKeeperSettings {
  */
 export type KeeperLossReason = LossReason | 'unreachable' | 'suspended';
 
-export interface LeaseKeeperParts {
-  readonly redlock: HeldLock;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
-  /** An extension has confirmed the lease. */
-  readonly onConfirmed: (lease: Lease) => void;
-  /** `brokenBy`: who has said that it broke the lock; null: no person has. */
-  readonly onLost: (reason: KeeperLossReason, brokenBy: Person | null) => void;
-  /** A quorum names this waiter, by which the holder is to be replaced. The lease goes on. */
-  readonly onReplaced: (by: string) => void;
-  /** Subscribes to what people ask; null: they are not listened to. */
-  readonly listen: Listen | null;
-  /** A person asks the holder to stop. The lease goes on. */
-  readonly onStopAsked: (by: Person) => void;
+/** What happens to a lease. It goes on after `replaced` and `stop-asked`. */
+export type LeaseEvent =
+  /** An extension has confirmed it. */
+  | { readonly kind: 'confirmed'; readonly lease: Lease }
+  /** `by`: the operator who reports to have broken the lock. */
+  | { readonly kind: 'lost'; readonly reason: KeeperLossReason; readonly by?: Person }
+  /** A quorum names this waiter, by which the holder is to be replaced. */
+  | { readonly kind: 'replaced'; readonly by: string }
+  /** An operator requests that the work stops. */
+  | { readonly kind: 'stop-asked'; readonly by: Person }
   /** SIGKILL is due. */
-  readonly onKillDue: () => void;
+  | { readonly kind: 'kill-due' }
   /** An error that is a bug of redlock-run. */
-  readonly onBug: (bug: unknown) => void;
-}
+  | { readonly kind: 'bug'; readonly bug: unknown };
 
-/**
- * What is noticed later than this was not delayed by a busy machine: this process was suspended.
- */
+/** What is noticed later than this was not delayed by a busy machine, but by a suspension. */
 const suspendedMs = 500;
 
 /**
- * When listening begins: work that has ended by then costs the masters no second connection, and no
- * person is so quick as to stop it. It is late enough for a command to have been started.
+ * When listening begins: work that has ended by then costs the masters no second connection, and
+ * any command has been started by then.
  */
 const listenAfterMs = 250;
 
@@ -77,9 +57,26 @@ export function standsForMs(setAt: number, { ttlMs }: Claim, keepMs: number, now
   return Math.max(0, keepMs, setAt + ttlMs - now);
 }
 
+/** What the keeper of a lease is given, by runs, daemons, the library and the simulator. */
+export interface KeeperPorts {
+  readonly redlock: HeldLock;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+  /** Subscribes to the requests of operators; null: they are not received. */
+  readonly listen: Listen | null;
+}
+
+/** `marginMs`: 0 where nothing is killed. */
+type KeeperTimings = Pick<
+  RunTimings,
+  'extendEveryMs' | 'masterTimeoutMs' | 'reserveMs' | 'marginMs'
+>;
+
 export class LeaseKeeper {
-  readonly #settings: LeaseKeeperSettings;
-  readonly #parts: LeaseKeeperParts;
+  readonly #timings: KeeperTimings;
+  readonly #ports: KeeperPorts;
+  readonly #onEvent: (event: LeaseEvent) => void;
   readonly #extendingEnded = new AbortController();
   readonly #ended = new AbortController();
   #lease: Lease;
@@ -94,18 +91,24 @@ export class LeaseKeeper {
   /** When keys were last set anew, confirmed or not. */
   #setAt: number;
 
-  constructor(lease: Lease, settings: LeaseKeeperSettings, parts: LeaseKeeperParts) {
+  constructor(
+    lease: Lease,
+    timings: KeeperTimings,
+    ports: KeeperPorts,
+    onEvent: (event: LeaseEvent) => void,
+  ) {
     this.#lease = lease;
     this.#setAt = lease.startedAt;
-    this.#settings = settings;
-    this.#parts = parts;
+    this.#timings = timings;
+    this.#ports = ports;
+    this.#onEvent = onEvent;
   }
 
-  /** Begins to extend the lease and to watch the deadlines. */
-  begin(): void {
-    const { onBug } = this.#parts;
+  /** Begins to watch the deadlines and, unless the caller extends it, to extend the lease. */
+  begin(isExtending: boolean): void {
+    const onBug = (bug: unknown) => this.#onEvent({ kind: 'bug', bug });
     this.#soundAlarms().catch(onBug);
-    this.#keepExtending().catch(onBug);
+    if (isExtending) this.#keepExtending().catch(onBug);
     this.#listen().catch(onBug);
   }
 
@@ -119,7 +122,7 @@ export class LeaseKeeper {
    * that an extension has set anew, though its answer never came.
    */
   standsForMs(keepMs: number): number {
-    return standsForMs(this.#setAt, this.#lease.claim, keepMs, this.#parts.clock.now());
+    return standsForMs(this.#setAt, this.#lease.claim, keepMs, this.#ports.clock.now());
   }
 
   get extensionCount(): number {
@@ -128,18 +131,21 @@ export class LeaseKeeper {
 
   /** Whether stopping must have begun. */
   get isStopDue(): boolean {
-    return this.#parts.clock.now() >= deadlineOf(this.#lease, this.#settings.reserveMs);
+    return this.#overdueMs >= 0;
   }
 
-  /** Why the lease is lost where stopping is due: how late this process notices it tells that. */
+  /** Why the lease is lost where stopping is due: by how late this process notices it. */
   get overdueReason(): 'suspended' | 'unreachable' {
-    const lateMs = this.#parts.clock.now() - deadlineOf(this.#lease, this.#settings.reserveMs);
-    return lateMs > suspendedMs ? 'suspended' : 'unreachable';
+    return this.#overdueMs > suspendedMs ? 'suspended' : 'unreachable';
+  }
+
+  get #overdueMs(): number {
+    return this.#ports.clock.now() - deadlineOf(this.#lease, this.#timings.reserveMs);
   }
 
   /** Extends the lease once, now. An answer after the end of extending changes nothing. */
   async extend(): Promise<Extension> {
-    const { redlock, clock, report } = this.#parts;
+    const { redlock, clock, report } = this.#ports;
     const extendingEnded = this.#extendingEnded.signal;
     const askedAt = clock.now();
     this.#setAt = askedAt;
@@ -176,9 +182,8 @@ export class LeaseKeeper {
    * makes it extend at once, and the replies say which waiter it is.
    */
   async #keepExtending(): Promise<void> {
-    const { redlock, clock, onReplaced, onLost } = this.#parts;
-    const { extendEveryMs, reserveMs } = this.#settings;
-    if (extendEveryMs === null) return;
+    const { redlock, clock } = this.#ports;
+    const { extendEveryMs } = this.#timings;
     const { preemptible, resources, token } = this.#lease.claim;
     const extendingEnded = this.#extendingEnded.signal;
     const subscriptions =
@@ -199,13 +204,13 @@ export class LeaseKeeper {
           requestedNotBefore = clock.now() + minRequestedGapMs;
           this.#pausing = new AbortController();
         }
-        if (extendingEnded.aborted || clock.now() >= deadlineOf(this.#lease, reserveMs)) return;
+        if (extendingEnded.aborted || this.isStopDue) return;
         const extension = await this.extend();
         if (extendingEnded.aborted) return;
-        if (extension.kind === 'lost') return onLost(extension.reason, this.#brokenBy);
+        if (extension.kind === 'lost') return this.#lose(extension.reason);
         if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
         else if (extension.replacedBy !== null) {
-          onReplaced(extension.replacedBy);
+          this.#onEvent({ kind: 'replaced', by: extension.replacedBy });
           subscriptions?.close();
         }
       }
@@ -214,18 +219,22 @@ export class LeaseKeeper {
     }
   }
 
-  /** Begins to listen for what people ask, if the work does not end in a moment. */
+  /** Begins to receive the requests of operators, if the work does not end in a moment. */
   async #listen(): Promise<void> {
-    const { clock, listen } = this.#parts;
+    const { clock, listen } = this.#ports;
     const extendingEnded = this.#extendingEnded.signal;
     if (listen === null) return;
     await clock.sleep(listenAfterMs, extendingEnded);
     if (extendingEnded.aborted) return;
     this.#channel = listen(this.#lease.claim, ({ kind, by }) => {
-      if (kind === 'stop') return this.#parts.onStopAsked(by);
+      if (kind === 'stop') return this.#onEvent({ kind: 'stop-asked', by });
       this.#brokenBy = by;
       this.#pausing.abort();
     });
+  }
+
+  #lose(reason: LossReason): void {
+    this.#onEvent({ kind: 'lost', reason, ...(this.#brokenBy && { by: this.#brokenBy }) });
   }
 
   /** The extension that began last may not be the last to end. */
@@ -233,23 +242,19 @@ export class LeaseKeeper {
     if (lease.validUntil <= this.#lease.validUntil) return;
     this.#lease = lease;
     this.#extensionCount += 1;
-    this.#parts.onConfirmed(lease);
+    this.#onEvent({ kind: 'confirmed', lease });
   }
 
-  /**
-   * Short compared with the time until stopping is due. Random, so that many holders do not ask
-   * together.
-   */
+  /** Short beside the time until stopping is due; random, so that many holders do not coincide. */
   #retryMs(): number {
-    return this.#settings.masterTimeoutMs * (0.25 + 0.25 * this.#parts.random());
+    return this.#timings.masterTimeoutMs * (0.25 + 0.25 * this.#ports.random());
   }
 
   async #soundAlarms(): Promise<void> {
-    const { reserveMs, killReserveMs } = this.#settings;
-    const { onLost, onKillDue } = this.#parts;
+    const { reserveMs, marginMs } = this.#timings;
     if (!(await this.#reach(reserveMs))) return;
-    onLost(this.overdueReason, null);
-    if (killReserveMs !== null && (await this.#reach(killReserveMs))) onKillDue();
+    this.#onEvent({ kind: 'lost', reason: this.overdueReason });
+    if (await this.#reach(marginMs)) this.#onEvent({ kind: 'kill-due' });
   }
 
   /**
@@ -257,7 +262,7 @@ export class LeaseKeeper {
    * false after `end`.
    */
   async #reach(reserveMs: number): Promise<boolean> {
-    const { clock } = this.#parts;
+    const { clock } = this.#ports;
     const ended = this.#ended.signal;
     for (;;) {
       const leftMs = deadlineOf(this.#lease, reserveMs) - clock.now();

@@ -1,15 +1,18 @@
-// What people ask of a lock's living holder, by a message on the holder's own channel: to stop its
-// command, or to look at once whether its lock was broken. A message carries the token of the
-// holder that it is meant for. It is a wish and no proof: a lost message changes nothing, a forged
-// one stops a command at most, and what is broken is found out by an extension.
+// What operators request of the holder of a lock, by a message on the holder's own channel: to stop
+// its command, or to check at once whether its lock was broken. A message carries the token of its
+// holder. It is no proof: a lost one changes nothing, a forged one stops a command at most, and an
+// extension finds out what is broken.
 
+import type { Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
+import type { Claim } from './types.ts';
 import { cut, cutNote } from './value.ts';
+import { askedIdOf } from './waiter-id.ts';
 
-/** stop: end the command. broken: extend at once, because the lock may have been taken away. */
+/** stop: end the command. broken: extend at once, because the lock may have been broken. */
 export type RequestKind = 'stop' | 'broken';
 
-/** A person, as programs on the same masters know it. */
+/** An operator, as programs on the same masters know them. */
 export interface Person {
   readonly user: string;
   readonly host: string;
@@ -67,38 +70,71 @@ export function boundedPerson({ user, host, pid, note }: Person): Person {
 /** How many requests are kept that too few masters have passed on: a forged one costs no more. */
 const maxPending = 16;
 
-/**
- * The requests that one holder has received. A request to stop counts when a quorum of masters has
- * passed it on, as every other word of theirs; a broken lock is looked for at the first message.
- */
-export class HolderRequests {
-  readonly #token: string;
-  readonly #quorum: number;
-  readonly #pending = new Map<string, Set<string>>();
-  readonly #done = new Set<string>();
+export type OnRequest = (request: HolderRequest) => void;
+/** Listens for what operators request of the holder of this claim. */
+export type Listen = (claim: Claim, onRequest: OnRequest) => HolderChannel;
 
-  constructor(token: string, masterCount: number) {
-    this.#token = token;
-    this.#quorum = quorumOf(masterCount);
+/**
+ * How one holder receives requests: by a subscription on each master. A master that fails is left
+ * out until the next `renew`. A request to stop counts when a quorum of masters has passed it on; a
+ * broken lock is looked for at the first message.
+ */
+export class HolderChannel {
+  readonly #claim: Claim;
+  readonly #onRequest: OnRequest;
+  readonly #quorum: number;
+  /** The masters without a subscription, and with none under way. */
+  readonly #missing: Set<Master>;
+  readonly #subscriptions = new Set<Subscription>();
+  /** The masters that have passed on each request that does not count yet. */
+  readonly #pending = new Map<string, Set<Master>>();
+  readonly #done = new Set<string>();
+  #isClosed = false;
+
+  constructor(masters: readonly Master[], claim: Claim, onRequest: OnRequest) {
+    this.#claim = claim;
+    this.#onRequest = onRequest;
+    this.#quorum = quorumOf(masters.length);
+    this.#missing = new Set(masters);
+    this.renew();
   }
 
-  /** The request that this message has made count; null: none. Each counts once. */
-  receive(master: string, message: string): HolderRequest | null {
+  /** Subscribes on the masters where that has failed. */
+  renew(): void {
+    const { resources, token } = this.#claim;
+    for (const master of [...this.#missing]) {
+      this.#missing.delete(master);
+      const onMessage = (message: string) => this.#receive(master, message);
+      void master.subscribe(resources, askedIdOf(token), onMessage).then((subscription) => {
+        if ('kind' in subscription) this.#missing.add(master);
+        else if (this.#isClosed) subscription.close();
+        else this.#subscriptions.add(subscription);
+      });
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#missing.clear();
+    for (const subscription of this.#subscriptions) subscription.close();
+  }
+
+  /** Each request counts once. */
+  #receive(master: Master, message: string): void {
     const request = parseRequest(message);
-    if (request === null || request.token !== this.#token) return null;
+    if (this.#isClosed || request === null || request.token !== this.#claim.token) return;
     const key = `${request.kind} ${request.id}`;
-    if (this.#done.has(key)) return null;
-    const masters = this.#pending.get(key) ?? new Set();
-    masters.add(master);
+    if (this.#done.has(key)) return;
+    const masters = (this.#pending.get(key) ?? new Set()).add(master);
     this.#pending.delete(key);
     if (request.kind === 'stop' && masters.size < this.#quorum) {
       this.#pending.set(key, masters);
       keepNewest(this.#pending);
-      return null;
+      return;
     }
     this.#done.add(key);
     keepNewest(this.#done);
-    return request;
+    this.#onRequest(request);
   }
 }
 

@@ -1,6 +1,6 @@
-// The ports of the algorithm: what it is given (masters, a clock, random numbers) and what it
-// reports. A request to a master may fail, may never be answered or late, and may have taken effect
-// in all three cases. Reports decide nothing.
+// The ports of the algorithm: masters, a clock, random numbers, and the events that it reports. A
+// request to a master may fail, be answered late or never, and may have taken effect in each case.
+// Reports decide nothing.
 
 import type {
   AcquireReply,
@@ -18,47 +18,35 @@ export interface Subscription {
 }
 
 /**
- * One independent Redis master. Replies never reject: an error is a `Failed`.
- *
- * When `withdrawn` aborts, a request that has not been sent yet must never be sent. Requests to one
- * master take effect in the order in which they were made. A release that follows an acquire
- * removes what it set even if the acquire was never answered. A release is never withdrawn: its
- * value is not used again, so a late release does no harm.
+ * One independent Redis master. Replies never reject: an error is a `Failed`. Requests to it take
+ * effect in their order. When `withdrawn` aborts, an unsent request must never be sent. A release
+ * removes what an acquire before it has set, answered or not. It is never withdrawn: its value is
+ * not used again, so it does no harm when it is late.
  */
 export interface Master {
   /** For messages; without secrets. */
   readonly name: string;
   /**
-   * Sets our value where the resources are free or ours already and no waiter is before us in the
-   * queue, and counts for the fence. A waiter that is refused enters the queue or keeps its
-   * position; every request is its sign of life.
+   * Sets our value where the resources are free or ours and no waiter is ahead of us, and counts
+   * for the fence. A waiter that is refused enters the queue or keeps its position; each request is
+   * its sign of life.
    */
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply>;
-  /**
-   * Where the value is ours: sets the time to live anew and raises the counter of the fence to at
-   * least `fence`. Otherwise writes nothing.
-   */
+  /** Where the value is ours: renews the ttl and raises the counter to at least `fence`. */
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply>;
-  /**
-   * Sets our value where the key is absent (or ours), and raises the counter. Only for a holder
-   * whose lease is confirmed.
-   */
+  /** For a confirmed lease: sets our value where the key is absent or ours, raises the counter. */
   repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply>;
   /**
    * Removes the key where the value is ours; with `keepMs` above 0 lets it expire after that time
-   * instead. Leaves the queue, and wakes the first waiter in it if the key is free then. `line`
-   * is for the history (history.ts); null: none. The master keeps it if it can, perhaps twice; it
-   * never makes the release fail.
+   * instead. Leaves the queue, and wakes its first waiter if the key is free then. `line`: an entry
+   * of the history, or null. The master may keep it twice or not, and it never fails the release.
    */
   release(claim: Claim, keepMs: number, line: string | null): Promise<ReleaseReply>;
   /** Removes the key after an attempt without a quorum, and keeps our position in the queue. */
   rollback(claim: Claim): Promise<ReleaseReply>;
   /** Only leaves the queue: for a holder of the lock, on a master that has refused it. */
   dequeue(claim: Claim): Promise<ReleaseReply>;
-  /**
-   * Calls back for all that this master sends to this id (waiter-id.ts): a wake-up, which has no
-   * `message`, or a person's request.
-   */
+  /** Calls back for each message to this id (waiter-id.ts): '', a wake-up, or a request. */
   subscribe(
     resources: readonly string[],
     id: string,
@@ -68,12 +56,9 @@ export interface Master {
 
 /** Elapsed time. It may run ahead of true time, and never behind it by more than the drift. */
 export interface Clock {
-  /**
-   * Milliseconds since some instant; never goes back, does not stand still while the machine
-   * sleeps.
-   */
+  /** Milliseconds since some instant; never goes back, and goes on while the machine sleeps. */
   now(): number;
-  /** Resolves after so many ms by this clock, or as soon as `cancelled` aborts; never rejects. */
+  /** Resolves after this many ms, or as soon as `cancelled` aborts; never rejects. */
   sleep(durationMs: number, cancelled?: AbortSignal): Promise<void>;
 }
 
@@ -85,10 +70,7 @@ export type LockEvent =
   | { readonly kind: 'master-recovered'; readonly master: string }
   /** A master that came back without our value has it again. */
   | { readonly kind: 'master-repaired'; readonly master: string }
-  /**
-   * Since the last extension a master's time of day has advanced so much more than ours, or less
-   * (negative).
-   */
+  /** Since the last extension a master's time of day has jumped ahead of ours, or back (< 0). */
   | { readonly kind: 'master-jumped'; readonly master: string; readonly aheadMs: number }
   /** An attempt was refused. `holder` is the value seen on most masters; waiting goes on. */
   | {
@@ -97,9 +79,9 @@ export type LockEvent =
       /** How many different values were seen. */
       readonly holderCount: number;
       readonly remainingMs: number | null;
-      /** Of several names the one that is not free; absent: there is only one. */
+      /** The name that is not free; absent: there is only one. */
       readonly blockedName?: string;
-      /** Our position: how many waiters are before us in the queue; null: we are not in it yet. */
+      /** How many waiters are ahead of us in the queue; null: we are not in it yet. */
       readonly position: number | null;
       readonly waitedMs: number;
     }
@@ -114,7 +96,7 @@ export type LockEvent =
       readonly elapsedMs: number;
       readonly waitMs: number;
     }
-  /** The masters count differently, so the fencing number is being written back to them. */
+  /** The masters' counters differ, so the fencing number is being written back to them. */
   | { readonly kind: 'fence-raised'; readonly fence: number }
   | { readonly kind: 'extended'; readonly extendedCount: number; readonly elapsedMs: number }
   | {
@@ -130,8 +112,8 @@ export type LockEvent =
       readonly remainingMs: number;
     }
   /**
-   * A host has lately used masters that could grant the lock beside ours: it has `otherCount`
-   * masters that we do not have, and lacks `missing`. Reported once.
+   * A host has lately used masters that could grant the lock beside ours: `otherCount` that we do
+   * not have, and not `missing`. Reported once.
    */
   | {
       readonly kind: 'masters-differ';

@@ -6,9 +6,9 @@
 import assert from 'node:assert';
 import type {
   AcquireReply,
+  Claim,
   Contention,
   ExtendReply,
-  Failed,
   LossReason,
   Refused,
   ReleaseReply,
@@ -21,16 +21,12 @@ export function quorumOf(masterCount: number): number {
 }
 
 /**
- * By which part of the time the rates of clocks may differ, except where a user of the library
- * chooses another. One percent is a hundred times what an undisturbed quartz clock needs, and
- * twenty times the fastest NTP slew.
+ * By which part of the time the rates of clocks may differ. One percent is a hundred times what an
+ * undisturbed quartz clock needs, and twenty times the fastest NTP slew.
  */
 export const defaultDriftFactor = 0.01;
 
-/**
- * Allowance in ms for clocks that run at different rates, by the given part of the time, and for
- * the rounding of expiry in Redis (1 ms) and here.
- */
+/** Allowance in ms for clocks at different rates, and for rounding in Redis (1 ms) and here. */
 export function driftMsOf(ttlMs: number, driftFactor: number): number {
   return Math.ceil(ttlMs * driftFactor) + 2;
 }
@@ -48,11 +44,9 @@ export type ExtendVerdict = 'extended' | 'lost' | 'unreachable' | 'undecided';
 
 /**
  * - granted: a quorum granted.
- * - busy: a quorum answered and so many refused that no quorum can grant any more (also on an even
- *   split).
- * - unreachable: so many failed that no quorum can answer any more; which client holds the lock is
- *   unknown.
- * - misconfigured: a server must not be in the list; no count of grants makes that right.
+ * - busy: a quorum answered, and no quorum can grant any more (also on an even split).
+ * - unreachable: no quorum can answer any more; which client holds the lock is unknown.
+ * - misconfigured: a server must not be in the list, whatever the others say.
  */
 export function acquireVerdictOf(
   votes: Iterable<AcquireReply>,
@@ -67,10 +61,7 @@ export function acquireVerdictOf(
   return grantImpossible && granted + refused >= quorum ? 'busy' : 'undecided';
 }
 
-/**
- * lost: so many masters no longer show our value that no quorum can. A failed master says nothing
- * either way.
- */
+/** lost: no quorum can still show our value. A failed master says nothing either way. */
 export function extendVerdictOf(votes: Iterable<ExtendReply>, masterCount: number): ExtendVerdict {
   const quorum = quorumOf(masterCount);
   const { extended, taken, missing, failed } = count(votes);
@@ -79,32 +70,14 @@ export function extendVerdictOf(votes: Iterable<ExtendReply>, masterCount: numbe
   return extended + taken + missing + failed === masterCount ? 'unreachable' : 'undecided';
 }
 
-/**
- * Why the lock had been lost before its release: so many masters did not show our value that no
- * quorum can have, as in extendVerdictOf. null: it had not.
- */
+/** Why the lock was lost before its release: no quorum can have had our value. null: it was not. */
 export function missingIn(votes: Iterable<ReleaseReply>, masterCount: number): LossReason | null {
   const { taken, missing } = count(votes);
   if (taken + missing <= masterCount - quorumOf(masterCount)) return null;
   return taken > 0 ? 'taken' : 'expired';
 }
 
-/**
- * Why a release says that the lock was lost before it; null: it does not. `validMs`: what is left
- * of the confirmed validity after the answers. When that is over, keys expire by themselves, and
- * one that is missing says nothing.
- */
-export function lossAtRelease(
-  { missing }: { readonly missing: LossReason | null },
-  validMs: number,
-): LossReason | null {
-  return validMs > 0 ? missing : null;
-}
-
-/**
- * The id of the waiter that a quorum names; null for none. One master is not enough: a waiter that
- * reaches no more cannot acquire the lock.
- */
+/** The waiter that a quorum names; null: none. One that reaches fewer cannot acquire the lock. */
 export function replacedByIn(votes: Iterable<ExtendReply>, masterCount: number): string | null {
   const wishes = [...votes].flatMap((vote) =>
     vote.kind === 'extended' && vote.replacedBy ? [vote.replacedBy] : [],
@@ -113,42 +86,25 @@ export function replacedByIn(votes: Iterable<ExtendReply>, masterCount: number):
   return wishes.find((wish) => countOfWish(wish) >= quorumOf(masterCount)) ?? null;
 }
 
-type AnyReply = AcquireReply | ExtendReply | ReleaseReply;
-type Kind = AnyReply['kind'] | 'misconfigured';
-
-function count(votes: Iterable<AnyReply>): Record<Kind, number> {
-  const counts = {
-    granted: 0,
-    refused: 0,
-    extended: 0,
-    taken: 0,
-    missing: 0,
-    released: 0,
-    failed: 0,
-    misconfigured: 0,
-  };
+/** A failure that is a wrong list of masters counts as both. */
+function count(votes: Iterable<AcquireReply | ExtendReply | ReleaseReply>) {
+  const acquired = { granted: 0, refused: 0, failed: 0, misconfigured: 0 };
+  const counts = { ...acquired, extended: 0, taken: 0, missing: 0, released: 0 };
   for (const vote of votes) {
     counts[vote.kind] += 1;
-    if (isMisconfigured(vote)) counts.misconfigured += 1;
+    if (vote.kind === 'failed' && vote.cause === 'misconfigured') counts.misconfigured += 1;
   }
   return counts;
-}
-
-function isMisconfigured(vote: AnyReply): vote is Failed {
-  return vote.kind === 'failed' && vote.cause === 'misconfigured';
 }
 
 /** Masters whose times of day are further apart than this contradict one another. */
 const togetherUs = 1_000_000;
 
-/**
- * What the refusals say about the lock. `votes` hold at least one refusal, of a claim that shares
- * as `sharing` says.
- */
+/** What the refusals of this claim say about the lock. `votes` hold at least one. */
 export function contentionOf(
   votes: readonly AcquireReply[],
   masterCount: number,
-  sharing: Sharing,
+  { resources, sharing }: Pick<Claim, 'resources' | 'sharing'>,
 ): Contention {
   const quorum = quorumOf(masterCount);
   const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
@@ -173,16 +129,15 @@ export function contentionOf(
   const newer = refusals.flatMap(({ supersededBy }) => supersededBy ?? []);
   const shown = isNamed ? holder : '';
   const showing = refusals.filter((one) => one.holder === shown);
+  const blockedIndexes = showing.flatMap(({ blockedIndex }) => blockedIndex ?? []);
+  const blockedName = resources[mostCommon(blockedIndexes, 1) ?? Number.NaN];
   return {
     holder: shown,
     holderCount: isOne ? 1 : new Set(holders).size,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
     isHeld: holderVotes + reservedCount >= quorum,
     position: positions.length === 0 ? null : median(positions),
-    blockedIndex: mostCommon(
-      showing.flatMap(({ blockedIndex }) => blockedIndex ?? []),
-      1,
-    ),
+    ...(blockedName === undefined ? {} : { blockedName }),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
     freeSlot,
     supersededBy: newer.length >= quorum ? mostCommon(newer, 1) : null,
@@ -192,8 +147,8 @@ export function contentionOf(
 /**
  * Whether a round that is refused goes on for the answers of the other masters: that of a waiter,
  * which asks again only in a while, and would have to roll back what is not answered; and one in
- * which no more than a minority agrees on the holder or on the time of day. Not where a master has
- * granted: contenders have split the vote then, and the round should end soon.
+ * which only a minority agrees on the holder or on the time of day. Not where a master has granted:
+ * then contenders have split the vote, and the round should end soon.
  */
 export function awaitsOthers(
   votes: readonly AcquireReply[],
@@ -212,7 +167,7 @@ export function awaitsOthers(
   return agreed.length <= minority;
 }
 
-/** The valid slots among them, each once, without the one that was asked for and refused. */
+/** The valid slots among them, each once, without our own. */
 function othersAmong(freeSlots: readonly number[], sharing: Sharing): number[] {
   if (sharing.kind !== 'slots') return [];
   const { slot, slotCount } = sharing;
@@ -239,33 +194,24 @@ function median(numbers: readonly number[]): number {
   return ascending(numbers)[Math.floor((numbers.length - 1) / 2)] ?? 0;
 }
 
-export interface Fence {
-  /** The number of the lease; null without fencing. */
-  readonly number: number | null;
-  /**
-   * A quorum of the masters that granted holds exactly this number: nothing needs to be written
-   * back.
-   */
-  readonly isAgreed: boolean;
-}
-
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
  * The largest count that is accepted from a master, at this time of day. A counter starts at the
  * master's time in microseconds, so counting never takes it beyond our time and a day for clocks
- * that differ. Another program wrote a larger one; it would spread to every master and stay for
- * ever.
+ * that differ. A larger one was written by another program, and would spread to every master.
  */
 export function maxFenceAt(wallMs: number): number {
   return Math.min((wallMs + dayMs) * 1000, Number.MAX_SAFE_INTEGER - 1);
 }
 
-/** `votes` hold a quorum of grants, each with a count that is accepted or with none. */
-export function fenceOf(votes: Iterable<AcquireReply>, masterCount: number): Fence {
-  const counts: number[] = [];
-  for (const vote of votes)
-    if (vote.kind === 'granted' && vote.fence !== null) counts.push(vote.fence);
+/**
+ * The fencing number of a lease; null without fencing. `isAgreed`: a quorum of masters holds
+ * exactly this number, and nothing needs to be written back. `votes` hold a quorum of grants, each
+ * with a count that is accepted or with none.
+ */
+export function fenceOf(votes: Iterable<AcquireReply>, masterCount: number) {
+  const counts = [...votes].flatMap((vote) => (vote.kind === 'granted' ? (vote.fence ?? []) : []));
   if (counts.length === 0) return { number: null, isAgreed: true };
   const number = Math.max(...counts);
   assert(counts.every(Number.isSafeInteger), 'a count that is no safe integer was accepted');

@@ -5,7 +5,6 @@
 // back.
 
 import assert from 'node:assert';
-import { completed, lagging } from './failures.ts';
 import type { Clock, Master, Report } from './ports.ts';
 import {
   acquireVerdictOf,
@@ -18,13 +17,15 @@ import {
   replacedByIn,
   validUntilOf,
 } from './quorum.ts';
-import { countOf, failuresIn, MasterSet, type RoundRequest } from './round.ts';
+import { countOf, failuresIn, MasterSet, type Votes } from './round.ts';
+import type { RoundTimings } from './timings.ts';
 import type {
   AcquireReply,
   Attempt,
   Claim,
   ExtendReply,
   Extension,
+  Failed,
   Lease,
   MasterFailure,
   Released,
@@ -32,27 +33,17 @@ import type {
 } from './types.ts';
 import { Subscriptions } from './wait-queue.ts';
 
-export interface RedlockSettings {
-  /** How long one master may take to answer. */
-  readonly masterTimeoutMs: number;
-  /** The validity that must be left after a grant: the time that stopping the work takes. */
-  readonly reserveMs: number;
-  /** By how much the rates of clocks may differ, as a part of the time. */
-  readonly driftFactor: number;
-}
-
 /** The part of a Redlock that a lease needs once it is held. */
 export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'subscribe'>;
 
+/** Of a master to which a release was sent, and whose answer was not waited for. */
+const lagging: Failed = { kind: 'failed', cause: 'timeout', message: 'has not been answering' };
+
 export class Redlock {
   readonly masterCount: number;
-  /** These failures, with what is known of all masters that fail at present. */
-  readonly completed = (known: readonly MasterFailure[]) => completed(known, this.#set.failures());
   readonly #set: MasterSet<Master>;
   readonly #clock: Clock;
-  readonly #reserveMs: number;
-  readonly #masterTimeoutMs: number;
-  readonly #driftFactor: number;
+  readonly #timings: RoundTimings;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
   /**
@@ -61,13 +52,11 @@ export class Redlock {
    */
   readonly #standing = new WeakMap<Claim, 'ours' | 'ended'>();
 
-  constructor(masters: readonly Master[], clock: Clock, settings: RedlockSettings, report: Report) {
+  constructor(masters: readonly Master[], clock: Clock, timings: RoundTimings, report: Report) {
     this.masterCount = masters.length;
-    this.#set = new MasterSet(masters, clock, settings.masterTimeoutMs, report);
+    this.#set = new MasterSet(masters, clock, timings.masterTimeoutMs, report);
     this.#clock = clock;
-    this.#reserveMs = settings.reserveMs;
-    this.#masterTimeoutMs = settings.masterTimeoutMs;
-    this.#driftFactor = settings.driftFactor;
+    this.#timings = timings;
     this.#report = report;
   }
 
@@ -82,7 +71,6 @@ export class Redlock {
     // the waiters behind us would otherwise wait until we are forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;
-    let unconfirmed: readonly MasterFailure[] = [];
     const slow = this.#set.slow();
     const onRefusal = (master: Master) => {
       if (hasWon && claim.waiter) void master.dequeue(claim);
@@ -96,9 +84,9 @@ export class Redlock {
       cancelled: aborted,
     });
     const verdict = acquireVerdictOf(votes.values(), this.masterCount);
-    const validUntil = validUntilOf(startedAt, claim.ttlMs, this.#driftFactor);
-    const now = this.#clock.now();
-    if (verdict === 'granted' && now + this.#reserveMs < validUntil) {
+    const validUntil = this.#validUntil(claim, startedAt);
+    let failures: readonly MasterFailure[] = verdict === 'granted' ? [] : failuresIn(votes);
+    if (verdict === 'granted' && this.#isInTime(validUntil)) {
       const grantedCount = countOf(votes, 'granted');
       assert(grantedCount >= quorumOf(this.masterCount), 'a lease without a quorum of grants');
       const fence = fenceOf(votes.values(), this.masterCount);
@@ -107,33 +95,24 @@ export class Redlock {
       if ('claim' in agreed) {
         hasWon = true;
         refusers.forEach(onRefusal);
-        return { kind: 'acquired', lease: agreed, grantedCount };
+        const elapsedMs = this.#clock.now() - startedAt;
+        return { kind: 'acquired', lease: agreed, grantedCount, elapsedMs };
       }
-      unconfirmed = agreed;
+      failures = agreed;
     }
     withdraw();
-    this.#standing.set(claim, 'ended');
     const { masters } = this.#set;
     // A master that refused holds nothing of ours, unless a write-back has repaired it since.
     const holding =
       verdict === 'granted'
         ? masters
         : masters.filter((master) => votes.get(master)?.kind !== 'refused');
-    void this.#track(this.#remove(holding, (master) => master.rollback(claim)));
-    switch (verdict) {
-      case 'granted':
-        if (unconfirmed.length > 0) return { kind: 'unreachable', failures: unconfirmed };
-        return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
-      case 'busy':
-        return {
-          kind: 'busy',
-          ...contentionOf([...votes.values()], this.masterCount, claim.sharing),
-        };
-      case 'misconfigured':
-        return { kind: 'misconfigured', failures: failuresIn(votes) };
-      default:
-        return { kind: 'unreachable', failures: failuresIn(votes) };
-    }
+    if (holding.length > 0) void this.#remove(claim, holding, (master) => master.rollback(claim));
+    if (verdict === 'busy')
+      return { kind: 'busy', ...contentionOf([...votes.values()], this.masterCount, claim) };
+    if (verdict === 'granted' && failures.length === 0)
+      return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
+    return { kind: verdict === 'misconfigured' ? verdict : 'unreachable', failures };
   }
 
   /**
@@ -165,11 +144,7 @@ export class Redlock {
           countOf(votes, 'extended') >= quorumOf(this.masterCount),
           'an extension without a quorum',
         );
-        confirmed = {
-          ...lease,
-          startedAt,
-          validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor),
-        };
+        confirmed = { ...lease, startedAt, validUntil: this.#validUntil(claim, startedAt) };
         for (const master of toRepair) this.#repair(master, confirmed, ended);
         return {
           kind: 'extended',
@@ -190,7 +165,8 @@ export class Redlock {
    * `line` is for the history; null: none.
    */
   release(claim: Claim, keepMs: number, line: string | null): Promise<Released> {
-    return this.#release(claim, (master) => master.release(claim, keepMs, line));
+    const ask = (master: Master) => master.release(claim, keepMs, line);
+    return this.#remove(claim, this.#set.masters, ask);
   }
 
   /**
@@ -198,15 +174,23 @@ export class Redlock {
    * process that stays, so that the other masters can answer later.
    */
   releaseOnQuorum(claim: Claim): Promise<Released> {
-    const isEnough: RoundRequest<Master, ReleaseReply>['isCertain'] = (replies) =>
-      countOf(replies, 'released') >= quorumOf(this.masterCount);
-    return this.#release(claim, (master) => master.release(claim, 0, null), isEnough);
+    const ask = (master: Master) => master.release(claim, 0, null);
+    const isEnough = (votes: Votes<Master, ReleaseReply>) =>
+      countOf(votes, 'released') >= quorumOf(this.masterCount);
+    return this.#remove(claim, this.#set.masters, ask, isEnough);
+  }
+
+  /** These failures, after those of all masters that fail at present. */
+  completed(failures: readonly MasterFailure[]): MasterFailure[] {
+    const known = this.#set.failures();
+    const isKnown = ({ master }: MasterFailure) => known.some((one) => one.master === master);
+    return [...known, ...failures.filter((one) => !isKnown(one))];
   }
 
   /** Subscribes to the wake-ups of this id: see waiter-id.ts. */
   subscribe(resources: readonly string[], id: string): Promise<Subscriptions> {
     const { masters } = this.#set;
-    return Subscriptions.join(masters, resources, id, this.#clock, this.#masterTimeoutMs);
+    return Subscriptions.join(masters, resources, id, this.#clock, this.#timings.masterTimeoutMs);
   }
 
   /** Resolves when every release under way has been answered or has run out of time. */
@@ -216,7 +200,7 @@ export class Redlock {
 
   /** A refused round may go on (awaitsOthers), but not for masters that are slow. */
   #isEnough(
-    replies: ReadonlyMap<Master, AcquireReply>,
+    replies: Votes<Master, AcquireReply>,
     { waiter }: Claim,
     slow: readonly Master[],
   ): boolean {
@@ -236,7 +220,7 @@ export class Redlock {
     const extension = await this.extend(lease, aborted);
     if (extension.kind === 'unreachable') return extension.failures;
     if (extension.kind !== 'extended') return [];
-    return this.#clock.now() + this.#reserveMs < extension.lease.validUntil ? extension.lease : [];
+    return this.#isInTime(extension.lease.validUntil) ? extension.lease : [];
   }
 
   /**
@@ -255,48 +239,44 @@ export class Redlock {
     if (reply.kind === 'repaired') this.#report({ kind: 'master-repaired', master: master.name });
   }
 
-  #release(
+  /** Ends a claim on these masters; `settled` waits for that. */
+  #remove(
     claim: Claim,
-    ask: RoundRequest<Master, ReleaseReply>['ask'],
-    isEnough?: RoundRequest<Master, ReleaseReply>['isCertain'],
-  ) {
+    masters: readonly Master[],
+    ask: (master: Master) => Promise<ReleaseReply>,
+    isEnough: (votes: Votes<Master, ReleaseReply>) => boolean = () => false,
+  ): Promise<Released> {
     this.#standing.set(claim, 'ended');
-    return this.#track(this.#remove(this.#set.masters, ask, isEnough));
-  }
-
-  #track(releasing: Promise<Released>): Promise<Released> {
+    const stragglers = this.#set.stragglers();
+    const isCertain = (votes: Votes<Master, ReleaseReply>) =>
+      isEnough(votes) ||
+      masters.every((master) => votes.has(master) || stragglers.includes(master));
+    const releasing = this.#set
+      .ask<ReleaseReply>({ masters, ask, isCertain })
+      .then(({ votes }) => this.#releasedBy(masters, votes));
     const forget = () => this.#releasing.delete(releasing);
     this.#releasing.add(releasing);
     releasing.then(forget, forget);
     return releasing;
   }
 
-  async #remove(
-    masters: readonly Master[],
-    ask: RoundRequest<Master, ReleaseReply>['ask'],
-    isEnough: RoundRequest<Master, ReleaseReply>['isCertain'] = () => false,
-  ): Promise<Released> {
-    if (masters.length === 0)
-      return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
-    const stragglers = this.#set.stragglers();
-    const { votes } = await this.#set.ask<ReleaseReply>({
-      masters,
-      ask,
-      isCertain: (replies) =>
-        isEnough(replies) ||
-        masters.every((master) => replies.has(master) || stragglers.includes(master)),
-    });
+  #releasedBy(masters: readonly Master[], votes: Votes<Master, ReleaseReply>): Released {
     const failures = failuresIn(votes);
-    const isConfirmed = votes.size - failures.length >= quorumOf(this.masterCount);
-    const mute = masters
-      .filter((master) => !votes.has(master))
-      .map(({ name }) => ({ master: name, failed: lagging }));
-    const releasedCount = countOf(votes, 'released');
+    const unanswered = masters.filter((master) => !votes.has(master));
     return {
-      releasedCount,
-      isConfirmed,
+      releasedCount: countOf(votes, 'released'),
+      isConfirmed: votes.size - failures.length >= quorumOf(this.masterCount),
       missing: missingIn(votes.values(), this.masterCount),
-      failures: [...failures, ...mute],
+      failures: [...failures, ...unanswered.map(({ name }) => ({ master: name, failed: lagging }))],
     };
+  }
+
+  /** Whether more validity is left than stopping the work takes. */
+  #isInTime(validUntil: number): boolean {
+    return this.#clock.now() + this.#timings.reserveMs < validUntil;
+  }
+
+  #validUntil({ ttlMs }: Claim, startedAt: number): number {
+    return validUntilOf(startedAt, ttlMs, this.#timings.driftFactor);
   }
 }

@@ -12,9 +12,12 @@ export interface LockTimings {
   readonly reserveMs: number;
   /** From the start of the last confirmed round to the next extension. */
   readonly extendEveryMs: number;
-  /** By how much clocks may run faster or slower, as a part of the time. */
+  /** By how much the rates of clocks may differ, as a part of the time. */
   readonly driftFactor: number;
 }
+
+/** What an attempt or an extension depends on. */
+export type RoundTimings = Pick<LockTimings, 'masterTimeoutMs' | 'reserveMs' | 'driftFactor'>;
 
 export interface RunTimings extends LockTimings {
   /** From the stop signal to SIGKILL. */
@@ -23,35 +26,33 @@ export interface RunTimings extends LockTimings {
   readonly marginMs: number;
 }
 
-interface Choice {
-  readonly ttlMs: number;
-  /** null: a twentieth of the ttl, between 50 ms and 2 s. */
-  readonly masterTimeoutMs: number | null;
-  readonly reserveMs: number;
-  readonly driftFactor: number;
-}
-
 /** How often a lease is extended within its ttl, where that leaves time enough. */
 const extensionsPerTtl = 3;
 
-/** The result may be unsafe: see dangerOf. */
-export function lockTimings({ masterTimeoutMs, ...choice }: Choice): LockTimings {
-  const { ttlMs } = choice;
+/**
+ * `masterTimeoutMs` null: a twentieth of the ttl, between 50 ms and 2 s. The result may be unsafe:
+ * see dangerOf.
+ */
+export function lockTimings(
+  ttlMs: number,
+  masterTimeoutMs: number | null,
+  reserveMs: number,
+  driftFactor: number,
+): LockTimings {
   const timeoutMs = masterTimeoutMs ?? Math.min(2000, Math.max(50, Math.round(ttlMs / 20)));
   // An attempt, and the longest pause before the next one.
   const twoAttemptsMs = 2 * (timeoutMs + timeoutMs / 2);
-  const extendEveryMs = Math.floor(
-    Math.min(ttlMs / extensionsPerTtl, stopAtMsOf(choice) - twoAttemptsMs),
-  );
-  return { ...choice, masterTimeoutMs: timeoutMs, extendEveryMs };
+  const lastAtMs = stopAtMsOf({ ttlMs, reserveMs, driftFactor }) - twoAttemptsMs;
+  const extendEveryMs = Math.floor(Math.min(ttlMs / extensionsPerTtl, lastAtMs));
+  return { ttlMs, masterTimeoutMs: timeoutMs, reserveMs, extendEveryMs, driftFactor };
 }
 
 /** Of a lock that redlockctl holds: there is no command to stop. May be unsafe: see dangerOf. */
 export function heldTimings(ttlMs: number, masterTimeoutMs: number | null): LockTimings {
-  return lockTimings({ ttlMs, masterTimeoutMs, reserveMs: 0, driftFactor: defaultDriftFactor });
+  return lockTimings(ttlMs, masterTimeoutMs, 0, defaultDriftFactor);
 }
 
-/** `graceMs` null: a third of the ttl, 5 s at most. The result may be unsafe: see dangerOf. */
+/** `graceMs` null: a third of the ttl, at most 5 s. The result may be unsafe: see dangerOf. */
 export function runTimings(
   ttlMs: number,
   masterTimeoutMs: number | null,
@@ -60,31 +61,21 @@ export function runTimings(
   const grace = graceMs ?? Math.floor(Math.min(5000, ttlMs / 3));
   const marginMs = Math.round(Math.min(1000, ttlMs / 6));
   const reserveMs = grace + marginMs;
-  const timings = lockTimings({
-    ttlMs,
-    masterTimeoutMs,
-    reserveMs,
-    driftFactor: defaultDriftFactor,
-  });
+  const timings = lockTimings(ttlMs, masterTimeoutMs, reserveMs, defaultDriftFactor);
   return { ...timings, graceMs: grace, marginMs };
 }
 
-/**
- * So much later than redlock-run would, in ms, the guard acts: only where redlock-run does not.
- * Three quarters of the margin are left then.
- */
+/** How much later than redlock-run the guard acts: only where redlock-run does not. */
 export function guardSlackMsOf(marginMs: number): number {
   return marginMs / 4;
 }
 
-/**
- * When stopping begins unless the lock was extended, in ms from the start of the last confirmed
- * round.
- */
-export function stopAtMsOf(
-  timings: Pick<LockTimings, 'ttlMs' | 'reserveMs' | 'driftFactor'>,
-): number {
-  const { ttlMs, reserveMs, driftFactor } = timings;
+/** When stopping begins without an extension, in ms from the start of the last confirmed round. */
+export function stopAtMsOf({
+  ttlMs,
+  reserveMs,
+  driftFactor,
+}: Pick<LockTimings, 'ttlMs' | 'reserveMs' | 'driftFactor'>): number {
   return ttlMs - driftMsOf(ttlMs, driftFactor) - reserveMs;
 }
 

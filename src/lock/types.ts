@@ -1,23 +1,17 @@
-// What the parts of the algorithm exchange: a claim, the lease that it becomes, the replies of a
-// master, and the results of a round. Expected outcomes are returned as one of several kinds, never
-// thrown.
+// The data of the algorithm: a claim, the lease that it becomes, the replies of a master, and the
+// results of a round. Expected outcomes are returned as one of several kinds, never thrown.
 
 /** A waiter in the queue of each resource of a claim. */
 export interface Waiter {
-  /**
-   * Unique, and the same for as long as the wait lasts. Its beginning names traits: waiter-id.ts.
-   */
+  /** Unique, and the same for the whole wait: see waiter-id.ts. */
   readonly id: string;
-  /**
-   * Its arrival in microseconds by the masters' clocks: a wrong clock of a client gains nothing.
-   */
+  /** In microseconds by the masters' clocks: a wrong clock of a client gains nothing. */
   readonly arrivalUs: number;
 }
 
 /**
- * Which other clients may hold a resource at the same time. exclusive: none. shared: any number of
- * others that share it. slots: as many as there are slots, if all of them ask for the same number
- * of slots; `slot`, from 1 on, is ours alone.
+ * Which other clients may hold a resource at the same time. exclusive: none. shared: any number
+ * that share it. slots: one on each slot, if all ask for the same number; `slot`, from 1, is ours.
  */
 export type Sharing =
   | { readonly kind: 'exclusive' }
@@ -25,18 +19,15 @@ export type Sharing =
   | { readonly kind: 'slots'; readonly slotCount: number; readonly slot: number };
 
 /**
- * What a newer waiter of the same setting may do to a client. never: nothing. supersede: take its
- * position in the queue. replace: that, and have it stop and release the lock.
+ * What a newer waiter with the same setting may do to a client. supersede: take its position in the
+ * queue. replace: that, and have it stop and release the lock.
  */
 export type Preemptible = 'never' | 'supersede' | 'replace';
 
 /** Held exclusively, and neither superseded nor replaced. */
 export const alone = { sharing: { kind: 'exclusive' }, preemptible: 'never' } as const;
 
-/**
- * What a run leaves in the history that is refused and does not wait. The masters keep one line for
- * each host, with a count.
- */
+/** The entry of a refused run that does not wait. The masters count them, with one line a host. */
 export interface Skip {
   /** As in history.ts, without the holder, which the masters add. */
   readonly line: string;
@@ -47,17 +38,13 @@ export interface Skip {
   readonly isRepeated: boolean;
 }
 
-/** That a run has begun, which a master that grants keeps until its line comes. */
+/** The entry of a run that has begun, which a master that grants keeps until the run's end. */
 export interface Start {
   readonly token: string;
-  /** As in history.ts. */
   readonly line: string;
 }
 
-/**
- * What one client asks of the masters. Token and value are unique, new for every attempt, and prove
- * ownership.
- */
+/** A request for locks. Token and value are new for every attempt, and prove ownership. */
 export interface Claim {
   /** All of them are held, or none. At least one, none of them twice. */
   readonly resources: readonly string[];
@@ -68,7 +55,7 @@ export interface Claim {
   readonly value: string;
   /** The time to live of the keys, counted by each master from the moment when it grants. */
   readonly ttlMs: number;
-  /** Whether the masters count for a fencing number: see quorum.ts. */
+  /** Whether the masters count for a fencing number. */
   readonly isFenced: boolean;
   /** What the masters keep of it when they refuse it; absent: nothing. */
   readonly skip?: Skip;
@@ -79,10 +66,9 @@ export interface Claim {
 }
 
 /**
- * Why a master did not vote: no answer by the deadline; no connection; an answer that is no vote
- * (LOADING, READONLY, OOM); access refused (wrong password, no rights); a server that must not be
- * in the list (a replica, one twice); or one that restarted so recently that it may have forgotten
- * a lock that is still held.
+ * Why a master did not vote. reply: an answer that is no vote (LOADING, OOM). denied: wrong
+ * password, no rights. misconfigured: a server that must not be in the list (a replica, one twice).
+ * restarted: so recently that it may have forgotten a lock that is still held.
  */
 export type FailureCause =
   | 'timeout'
@@ -95,11 +81,11 @@ export type FailureCause =
 export interface Failed {
   readonly kind: 'failed';
   readonly cause: FailureCause;
-  /** One line for people, without secrets. */
+  /** One line, without secrets. */
   readonly message: string;
   /** What to do about it, where the message does not say so. */
   readonly advice?: string;
-  /** It says only that there is no connection, not why. */
+  /** The message does not say why there is no connection. */
   readonly isVague?: true;
 }
 
@@ -109,11 +95,10 @@ export interface MasterFailure {
 }
 
 /**
- * Another value is there, or other waiters come first: then `holder` is empty. `remainingMs` is
- * null for a key that never expires. `position` is ours: how many are before us in the queue;
- * null: we are not in it. `freeSlots`: slots that are free here instead of the one that was asked
- * for. `supersededBy`: the id of a newer waiter, where both are preemptible. `blockedIndex`: of
- * several resources the one that is not free for us.
+ * Another value is there; or other waiters come first, and `holder` is ''. `remainingMs` null: the
+ * key never expires. `position`: how many waiters are ahead of us; null: we are not in the queue.
+ * `freeSlots`: free here instead of ours. `supersededBy`: the id of a newer waiter, where both are
+ * preemptible. `blockedIndex`: of several resources the one that is not free for us.
  */
 export interface Refused {
   readonly kind: 'refused';
@@ -155,7 +140,7 @@ export type ExtendReply = Extended | Taken | Missing | Failed;
 export type RepairReply = { readonly kind: 'repaired' } | Taken | Failed;
 export type ReleaseReply = { readonly kind: 'released' } | Taken | Missing | Failed;
 
-/** A held lock. It is exclusive until `validUntil`, and not a moment longer unless extended. */
+/** A held lock. It is ours until `validUntil`, and not a moment longer unless extended. */
 export interface Lease {
   readonly claim: Claim;
   /** When the round that confirmed it began, read before its first byte was sent. */
@@ -165,41 +150,47 @@ export interface Lease {
   readonly fence: number | null;
 }
 
+/** What refusals show of a lock together. */
 export interface Contention {
-  /** The value that most refusals show; '' where the lock is free for the waiters before us. */
+  /** The value that most refusals show; '' where the lock is free for the waiters ahead of us. */
   readonly holder: string;
   /** How many different foreign values were seen; 1 where a quorum shows the same. */
   readonly holderCount: number;
   /** When a quorum of the keys will have expired, unless they are extended; null: never. */
   readonly freeInMs: number | null;
-  /**
-   * A quorum showed the same foreign value or a queue: the vote is not split, and there is no use
-   * in trying again at once.
-   */
+  /** A quorum showed the same value or a queue: the vote is not split. */
   readonly isHeld: boolean;
-  /** Our position: how many are before us, by the median of the masters; null: not in the queue. */
+  /** How many waiters are ahead of us, by the median of the masters; null: not in the queue. */
   readonly position: number | null;
-  /** Of several resources the one that `holder` holds, on most masters; null: there is only one. */
-  readonly blockedIndex: number | null;
+  /** Of several resources the one that `holder` holds, on most masters; absent: there is one. */
+  readonly blockedName?: string;
   /** The median of the masters' clocks when they refused us. */
   readonly arrivalUs: number;
   /** A slot that may be had instead of the one that was asked for; null: none. */
   readonly freeSlot: number | null;
-  /**
-   * The id of a newer waiter, where both are preemptible, and a quorum of masters names one, though
-   * perhaps not the same; null: there is none.
-   */
+  /** The id of a newer waiter, where a quorum names one, perhaps not the same; null: none. */
   readonly supersededBy: string | null;
 }
 
-export type Attempt =
-  | { readonly kind: 'acquired'; readonly lease: Lease; readonly grantedCount: number }
-  /** See contentionOf for what is known of the holder. */
+/** `elapsedMs`: the duration of the attempt that this many masters granted. */
+export interface Acquired {
+  readonly kind: 'acquired';
+  readonly lease: Lease;
+  readonly grantedCount: number;
+  readonly elapsedMs: number;
+}
+
+/** An attempt that has not acquired the lock. */
+export type Failure =
   | ({ readonly kind: 'busy' } & Contention)
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   /** A quorum granted, but so late that too little validity was left to start anything. */
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
+  /** The servers reject the list of masters or the credentials: waiting cannot help. */
   | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] };
+
+/** What one round over the masters comes to. */
+export type Attempt = Acquired | Failure;
 
 /**
  * expired: too few masters still show our value, or they confirmed it only after its validity had
@@ -212,11 +203,11 @@ export type Extension =
       readonly kind: 'extended';
       readonly lease: Lease;
       readonly extendedCount: number;
-      /** The waiter that a quorum names, by which the holder is to be replaced; null: none. */
+      /** The waiter by which a quorum wants the holder replaced; null: none. */
       readonly replacedBy: string | null;
     }
   | { readonly kind: 'lost'; readonly reason: LossReason }
-  /** Nothing is confirmed: the old validity stands, and the extension may be tried again. */
+  /** Nothing is confirmed: the old validity remains, and the extension may be tried again. */
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] };
 
 export interface Released {
@@ -224,8 +215,8 @@ export interface Released {
   /** A quorum answered that our value is not there, by this or before: it keeps no client out. */
   readonly isConfirmed: boolean;
   /**
-   * Why no quorum can still have had our value; before the end of its validity that is a loss.
-   * null: a quorum may have had it.
+   * Why no quorum can still have had our value; null: a quorum may have had it. It is a loss only
+   * before the end of validity: after that, keys expire by themselves.
    */
   readonly missing: LossReason | null;
   readonly failures: readonly MasterFailure[];

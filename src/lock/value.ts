@@ -5,7 +5,7 @@
 import type { Random } from './ports.ts';
 import type { Claim, Sharing } from './types.ts';
 
-/** The holder record, for people. `since` is wall-clock time as ISO 8601, for reading only. */
+/** The holder record, for operators. `since` is wall-clock time as ISO 8601, for reading only. */
 export interface HolderRecord {
   readonly host: string;
   readonly pid: number;
@@ -29,17 +29,14 @@ export interface Holder {
   readonly record: HolderRecord | null;
 }
 
-/**
- * The longest text in a holder record. More does not help a reader, and every history would keep
- * it.
- */
+/** More does not help a reader, and every history would keep it. */
 const maxFieldChars = 80;
 /** The longest --note, and the longest address of a CI job. */
 export const maxReasonChars = { note: 200, url: 250 };
-/** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
+/** Refusals contain 1,024 bytes of a value: one that is longer cannot be read as a record. */
 const maxOwnBytes = 1_000;
 
-/** What a claim asks for, beside its value. */
+/** A claim without its value. */
 export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced' | 'sharing' | 'preemptible'>;
 
 /** A claim that does not wait in the queue. `token` must never have been used before. */
@@ -52,7 +49,7 @@ export function renderValue(token: string, record: HolderRecord): string {
   const withUrl = url === undefined ? identity : { ...identity, url };
   const render = (text: string) =>
     `${token} ${JSON.stringify(text === '' ? withUrl : { ...withUrl, note: text })}`;
-  // What has more bytes than characters may not fit. Then the end of the note is left out.
+  // A text of more bytes than characters may not fit. Then the end of the note is left out.
   let kept = [...reason];
   while (kept.length > 0 && bytesIn(render(kept.join(''))) > maxOwnBytes)
     kept = kept.slice(0, Math.floor(kept.length * 0.9));
@@ -155,26 +152,18 @@ export function sharingOf(isShared: boolean, slotCount: number | null, random: R
   return { kind: 'slots', slotCount, slot: 1 + Math.floor(random() * slotCount) };
 }
 
-/**
- * The slot of a claim for which so many slots were asked for (null: none were); null: it is on
- * none. A lock with one slot is an exclusive one.
- */
+/** The slot of a claim for one of `slotCount` slots (null: none); a lock with one is exclusive. */
 export function slotOf({ sharing }: Pick<Claim, 'sharing'>, slotCount: number | null) {
   if (sharing.kind === 'slots') return sharing.slot;
   return sharing.kind === 'exclusive' && slotCount === 1 ? 1 : null;
 }
 
-/** Whether the value of a key is a lock mode: its holders stand in the list of holders. */
+/** Whether the value of a key is a lock mode: its holders are in the list of holders. */
 export function isMode(value: string): boolean {
   return /^(shared|slots \d+)$/.test(value);
 }
 
-/** The entry in the list of holders: the slot (0: none is needed), a space, and the value. */
-export function permitOf(sharing: Sharing, value: string): string {
-  return `${sharing.kind === 'slots' ? sharing.slot : 0} ${value}`;
-}
-
-/** The reverse of permitOf; null for what is no permit. */
+/** An entry in the list of holders: `<slot, or 0> <value>`. null for any other text. */
 export function parsePermit(
   permit: string,
 ): { readonly slot: number; readonly value: string } | null {

@@ -8,7 +8,7 @@ import { quorumOf } from './quorum.ts';
 
 /** How long a pause goes on after the first wake-up for those of the other masters. */
 const togetherMs = 10;
-/** The most pauses in a second that wake-ups end: any client, and any master, can send those. */
+/** How many pauses wake-ups end in a second: any client, and any master, can send those. */
 const maxWoken = 10;
 
 export class Subscriptions {
@@ -67,8 +67,7 @@ export class Subscriptions {
 
   /**
    * Resolves when all masters have sent a wake-up, `togetherMs` after the first one, after
-   * `atMostMs` without one, or when `aborted`. Wake-ups that come without end make it last longer,
-   * but for no more than `atMostMs`.
+   * `atMostMs` without one, or when `aborted`. A flood of wake-ups makes it last up to `atMostMs`.
    */
   async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
     const beganAt = this.#clock.now();

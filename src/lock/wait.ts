@@ -1,55 +1,38 @@
 // Waits for a lock: attempts it until it is acquired, the time is up, or the caller aborts. The
 // masters keep the queue of waiters: first come, first served. *Note:* "refused" and "no quorum"
-// are never mixed. A wait for a busy lock may last for ever; a wait for a quorum ends after a
-// while, because an outage reported as contention silently skips jobs.
+// are never mixed: a wait for a busy lock may be unlimited, and a wait for a quorum ends after a
+// while, because an outage that is reported as contention silently skips jobs.
 
-import { type Failure, failuresOf, hasQuorumAnswered, isMisconfigured } from './failures.ts';
 import { parseFreeze } from './freeze.ts';
 import type { Clock, Random, Report } from './ports.ts';
+import { quorumOf } from './quorum.ts';
 import type { Redlock } from './redlock.ts';
-import type { Attempt, Claim, Contention, Lease, MasterFailure } from './types.ts';
+import type { Acquired, Claim, Contention, Failure, MasterFailure } from './types.ts';
 import { type HolderRecord, isMode, modeOf, parseValue } from './value.ts';
 import type { Subscriptions } from './wait-queue.ts';
 
-export type Acquisition =
-  /** `elapsedMs`: the duration of the attempt that was granted, by so many masters. */
-  | {
-      readonly kind: 'acquired';
-      readonly lease: Lease;
-      readonly grantedCount: number;
-      readonly elapsedMs: number;
-    }
-  /** As in Contention. */
-  | {
-      readonly kind: 'busy';
-      readonly holder: string;
-      readonly holderCount: number;
-      readonly freeInMs: number | null;
-      /** Of several names the one that is not free; absent: there is only one. */
-      readonly blockedName?: string;
-      /** So many waiters were in the queue already, and no more were wanted. Absent: not that. */
-      readonly queuedCount?: number;
-    }
-  /** `gaveUpAfterMs`: so long no quorum answered, and the wait was not over; null: not that. */
-  | {
-      readonly kind: 'unreachable';
-      readonly failures: readonly MasterFailure[];
-      readonly gaveUpAfterMs: number | null;
-    }
-  | { readonly kind: 'too-slow'; readonly elapsedMs: number }
-  /** The servers say that the list of masters or the credentials are wrong: waiting cannot help. */
-  | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] }
+export type Acquisition = Acquired | NotAcquired;
+
+export type NotAcquired =
+  | ({ readonly kind: 'busy' } & Blocker)
+  /** `gaveUpAfterMs`: that long no quorum answered, and the wait was not over; null: not that. */
+  | (Extract<Failure, { kind: 'unreachable' }> & { readonly gaveUpAfterMs: number | null })
+  | Extract<Failure, { kind: 'too-slow' | 'misconfigured' }>
   /** A newer waiter has come, and both are preemptible; `by` is its id. */
   | { readonly kind: 'superseded'; readonly by: string }
-  /** Held by what this process is part of, which would wait for itself. `holder`: its value. */
+  /** Held by what this process is part of, and which would wait for itself. */
   | { readonly kind: 'nested'; readonly holder: string }
   /** With --reentrant: the enclosing run has ended, or is not above this process. */
   | { readonly kind: 'enclosing-lost' }
   | { readonly kind: 'aborted' };
 
-export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;
+/** What is reported of the contention that ends a wait. */
+type Blocker = Pick<Contention, 'holder' | 'holderCount' | 'freeInMs' | 'blockedName'> & {
+  /** This many waiters were in the queue already, and no more were wanted. Absent: not that. */
+  readonly queuedCount?: number;
+};
 
-/** A limited number of attempts, without the queue: what other Redlock libraries do. */
+/** A limited number of attempts, without the queue, as in other Redlock libraries. */
 export interface Retries {
   /** After the first attempt. */
   readonly count: number;
@@ -71,30 +54,25 @@ export interface ShownHolder {
 
 /**
  * Whether this process is part of the holder that a refusal shows: of its run, or of the script for
- * which redlockctl hold holds the lock. The holder waits for this process, so this process would
- * wait indefinitely.
+ * which redlockctl hold holds the lock. The holder waits for this process, so waiting is in vain.
  */
 export type IsHeldAround = (shown: ShownHolder) => boolean;
 
-/** What a wait asks for, and when it ends. */
 export interface WaitRequest {
   readonly redlock: Redlock;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /**
-   * A claim with a value that was never used before; every attempt has its own. `isWaiting`: it
-   * waits if it is refused.
-   */
+  /** A claim with a new value, for each attempt. `isWaiting`: it waits if it is refused. */
   readonly newClaim: (isWaiting: boolean) => Claim;
   /** The id of this waiter in the queue. */
   readonly waiterId: string;
-  /** null: indefinitely. 0: one attempt, and a few more while the vote is split. */
+  /** null: without limit. 0: one attempt, and a few more while the vote is split. */
   readonly waitMs: number | null;
   /** How long to go on without a quorum that answers. */
   readonly giveUpAfterMs: number;
   readonly aborted: AbortSignal;
-  /** Bounds the attempts by their number, and by nothing else; null: they are not. */
+  /** Limits the attempts by their number, and by nothing else. */
   readonly retries?: Retries | null;
   /** Ends the wait where this many waiters are queued already; null: waits behind any number. */
   readonly maxWaiters?: number | null;
@@ -105,10 +83,10 @@ export interface WaitRequest {
 }
 
 /** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
-export const pollMs = { least: 900, most: 1_000 };
+export const pollMs = { min: 900, max: 1_000 };
 /** After a split vote: longer than a round trip. Doubled each time for a waiter in the queue. */
-const soonMs = { least: 5, most: 40 };
-const outageMs = { least: 50, most: 150 };
+const soonMs = { min: 5, max: 40 };
+const outageMs = { min: 50, max: 150 };
 /** How often a single attempt is repeated where the lock was free: one contender should win. */
 const splitRetryCount = 8;
 /** Added to the end of a foreign lease: masters expire keys a moment late rather than early. */
@@ -117,10 +95,7 @@ const expiryMs = 1;
 /** How long an aborted wait goes on for the masters to confirm its rollback. */
 const abortedMs = 250;
 
-/**
- * Never leaves a key or a waiter in the queue behind: on return what was set is removed, as far as
- * masters answer.
- */
+/** On return without the lock, neither a key nor a waiter is left on any master that answers. */
 export async function waitForLock(request: WaitRequest): Promise<Acquisition> {
   const { redlock, clock } = request;
   const acquisition = await new Wait(request).run();
@@ -143,15 +118,12 @@ class Wait {
   #claim: Claim;
   #subscriptions: Subscriptions | null = null;
   #quorumSeenAt: number;
-  /**
-   * The attempts that are limited in number: with `retries` all of them; with a wait of 0 those
-   * that split the vote or tried another slot.
-   */
+  /** With `retries` all attempts; with a wait of 0 those that are repeated at once. */
   #attemptCount = 0;
   #hasTried = false;
-  /** How many waiters were before us when we entered the queue; null: we have not yet. */
+  /** How many waiters were ahead of us when we entered the queue; null: we have not yet. */
   #queuedCount: number | null = null;
-  /** How many attempts in a row saw no holder and no waiter before us. */
+  /** How many attempts in a row saw no holder and no waiter ahead of us. */
   #splitCount = 0;
   /** How often another slot was tried since the last pause. */
   #slotTryCount = 0;
@@ -168,17 +140,20 @@ class Wait {
   }
 
   async run(): Promise<Acquisition> {
-    const { redlock, clock, aborted } = this.#request;
+    const { redlock, aborted } = this.#request;
     try {
       while (!aborted.aborted) {
-        const attemptedAt = clock.now();
         // A value that was rolled back is never used again: a rollback that is still under way on a
         // broken connection would remove it later.
         if (this.#hasTried) this.#claim = this.#nextClaim();
         this.#hasTried = true;
         this.#subscriptions?.forgetWakeUps();
         const attempt = await redlock.attempt(this.#claim, aborted);
-        if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
+        if (attempt.kind === 'acquired' && !aborted.aborted) return attempt;
+        if (attempt.kind === 'acquired') {
+          await redlock.release(attempt.lease.claim, 0, this.#lineOf({ kind: 'aborted' }));
+          return { kind: 'aborted' };
+        }
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
         if (attempt.kind === 'busy' && this.#isNested(attempt))
@@ -200,23 +175,7 @@ class Wait {
     return { ...this.#request.newClaim(this.#isWaiting), sharing, waiter };
   }
 
-  async #acquired(
-    attempt: Extract<Attempt, { kind: 'acquired' }>,
-    attemptedAt: number,
-  ): Promise<Acquisition> {
-    const { redlock, clock, aborted } = this.#request;
-    if (aborted.aborted) {
-      const acquisition = { kind: 'aborted' } as const;
-      await redlock.release(attempt.lease.claim, 0, this.#lineOf(acquisition));
-      return acquisition;
-    }
-    return { ...attempt, elapsedMs: clock.now() - attemptedAt };
-  }
-
-  /**
-   * Asks for another slot at once where one is free. Bounded, since what the masters say may be out
-   * of date.
-   */
+  /** Tries another slot at once where one is free. Bounded, since that may be out of date. */
   #takesFreeSlot(attempt: Failure): boolean {
     const { sharing } = this.#claim;
     if (attempt.kind !== 'busy' || attempt.freeSlot === null || sharing.kind !== 'slots')
@@ -228,22 +187,22 @@ class Wait {
   }
 
   /**
-   * By the first refusal that is more than a split vote. Later ones decide only by the token of
-   * the holder: of several names it may be shown when another one has become free.
+   * Decided by the first refusal that is more than a split vote. Later ones decide only by the
+   * token of the holder: of several names, another one may have become free.
    */
   #isNested(attempt: Extract<Failure, { kind: 'busy' }>): boolean {
     const { isHeldAround } = this.#request;
     if (!isHeldAround) return false;
     const { holder, holderCount, supersededBy } = attempt;
     const { sharing } = this.#claim;
-    // A freeze is shown in the place of the holder, and hides it; '' is the waiters before us.
+    // A freeze is shown in the place of the holder, and hides it; '' is the waiters ahead of us.
     const isHidden = parseFreeze(holder) !== null || (holder === '' && sharing.kind !== 'shared');
     if (isHidden || supersededBy !== null) return false;
     this.#unknownCount += 1;
     if (!attempt.isHeld && this.#unknownCount <= splitRetryCount) return false;
     const isFirst = !this.#isHolderKnown;
     this.#isHolderKnown = true;
-    // Of slots another one may become free.
+    // Another slot may become free.
     const isForSlot = sharing.kind === 'slots' && holder === modeOf(sharing);
     const isAlone = holderCount === 1 && !isMode(holder);
     if (isForSlot || !(isFirst || isAlone)) return false;
@@ -274,7 +233,7 @@ class Wait {
       return null;
     this.#queuedCount = attempt.position;
     if (attempt.position < (maxWaiters ?? Number.POSITIVE_INFINITY)) return null;
-    return { kind: 'busy', ...this.#blockerIn(attempt), queuedCount: attempt.position };
+    return { ...attempt, queuedCount: attempt.position };
   }
 
   /** Reports the refusal, enters the queue if that is to be done, and pauses. */
@@ -283,8 +242,9 @@ class Wait {
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotTryCount = 0;
     if (attempt.kind === 'busy') {
-      const { freeInMs: remainingMs, ...blocker } = this.#blockerIn(attempt);
-      report({ kind: 'waiting', ...blocker, remainingMs, position: attempt.position, waitedMs });
+      const { holder, holderCount, freeInMs: remainingMs, position, blockedName } = attempt;
+      const which = blockedName === undefined ? {} : { blockedName };
+      report({ kind: 'waiting', holder, holderCount, remainingMs, ...which, position, waitedMs });
       if (this.#isWaiting && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
@@ -308,17 +268,15 @@ class Wait {
 
   #pauseMs(attempt: Failure): number {
     const { random } = this.#request;
-    const between = ({ least, most }: { least: number; most: number }) =>
-      least + random() * (most - least);
+    const between = ({ min, max }: { min: number; max: number }) => min + random() * (max - min);
     if (attempt.kind !== 'busy') return between(outageMs);
-    // There is no holder and no waiter before us: contenders have split the vote. Or the holders of
-    // several slots have, each with a bare quorum: that lasts, and a waiter is woken when it is
-    // over.
+    // No holder and no waiter is ahead of us: contenders have split the vote. Or the holders of
+    // several slots have, each with a bare quorum: that lasts, and its end wakes a waiter.
     const isSplit = !attempt.isHeld && (attempt.position ?? 0) === 0;
     this.#splitCount = isSplit ? this.#splitCount + 1 : 0;
     if (isSplit)
       return this.#subscriptions
-        ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.most)
+        ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.max)
         : between(soonMs);
     const isNext = attempt.position === 0 && attempt.freeInMs !== null;
     return Math.min(
@@ -331,26 +289,11 @@ class Wait {
     const { redlock, clock, retries } = this.#request;
     if (isMisconfigured(attempt, redlock.masterCount))
       return { kind: 'misconfigured', failures: failuresOf(attempt) };
-    switch (attempt.kind) {
-      case 'busy': {
-        if (attempt.supersededBy !== null) return { kind: 'superseded', by: attempt.supersededBy };
-        return { kind: 'busy', ...this.#blockerIn(attempt) };
-      }
-      case 'too-slow':
-        return attempt;
-      default: {
-        const waitedMs = clock.now() - this.#beganAt;
-        const gaveUpAfterMs = retries ? null : gaveUpAfter(this.#request, waitedMs);
-        return { kind: 'unreachable', failures: attempt.failures, gaveUpAfterMs };
-      }
-    }
-  }
-
-  /** What is told of the lock that is not free. */
-  #blockerIn({ holder, holderCount, freeInMs, blockedIndex }: Contention) {
-    const blockedName = this.#claim.resources[blockedIndex ?? Number.NaN];
-    const blocker = { holder, holderCount, freeInMs };
-    return blockedName === undefined ? blocker : { ...blocker, blockedName };
+    if (attempt.kind === 'busy' && attempt.supersededBy !== null)
+      return { kind: 'superseded', by: attempt.supersededBy };
+    if (attempt.kind !== 'unreachable') return attempt;
+    const waitedMs = clock.now() - this.#beganAt;
+    return { ...attempt, gaveUpAfterMs: retries ? null : gaveUpAfter(this.#request, waitedMs) };
   }
 
   /** Leaves the queue for those behind us, if we are in it, and a line in the history. */
@@ -373,4 +316,22 @@ export function gaveUpAfter(
 ): number | null {
   const isOver = waitMs !== null && waitedMs >= waitMs;
   return isOver || waitedMs < giveUpAfterMs ? null : giveUpAfterMs;
+}
+
+/** Whether the list is wrong, or so many masters refuse access that no quorum can ever answer. */
+function isMisconfigured(attempt: Failure, masterCount: number): boolean {
+  if (attempt.kind === 'misconfigured') return true;
+  const deniedCount = failuresOf(attempt).filter(({ failed }) => failed.cause === 'denied').length;
+  return deniedCount > masterCount - quorumOf(masterCount);
+}
+
+/** A master that restarted too recently to vote has answered too: it is worth waiting for. */
+function hasQuorumAnswered(attempt: Failure, masterCount: number): boolean {
+  const silent = failuresOf(attempt).filter(({ failed }) => failed.cause !== 'restarted');
+  return silent.length <= masterCount - quorumOf(masterCount);
+}
+
+/** Empty for an attempt that a quorum answered. */
+function failuresOf(attempt: Failure): readonly MasterFailure[] {
+  return 'failures' in attempt ? attempt.failures : [];
 }

@@ -1,13 +1,12 @@
-// The ids under which clients are woken by messages of the masters: those of waiters, which tell
-// the scripts and people something about them, and those of holders.
+// The ids under which the masters send messages to clients: those of waiters, which describe them
+// to the scripts and to operators, and those of holders.
 
 import type { Claim } from './types.ts';
 import { cut, type HolderRecord } from './value.ts';
 
 /**
- * What the scripts on the masters have to know of a waiter. shared: asks for a shared lock.
- * supersede: gives its position up for a newer waiter of that trait. replace: has holders of that
- * setting replaced.
+ * What the scripts need to know of a waiter. shared: it wants a shared lock. supersede: a newer
+ * waiter of that trait takes its position. replace: it has holders of that setting replaced.
  */
 export type Trait = 'shared' | 'supersede' | 'replace';
 
@@ -22,7 +21,7 @@ export interface WaiterName {
 
 const known: readonly string[] = ['shared', 'supersede', 'replace'] satisfies Trait[];
 
-/** A process that waits, as its id tells; null: unknown, as from an older version. */
+/** A process that waits, as its id describes it; null: unknown. */
 export interface WaitingProcess {
   readonly pid: number;
   readonly host: string;
@@ -42,7 +41,7 @@ export function whoOf({ host, pid, user, label, note }: Omit<HolderRecord, 'sinc
   return `${pid}@${cut(host, 64)}/${cut(user, 32)}/${name}${note ? `/${note}` : ''}`;
 }
 
-/** The process that waits under this id; null: the id does not tell. */
+/** The process that waits under this id; null: the id does not contain it. */
 export function waitingProcess(id: string): WaitingProcess | null {
   const form = /^(\d{1,10})@([^/]*)(?:\/([^/]*)\/([^/]*)(?:\/(.*))?)?$/s;
   const match = form.exec(parseWaiterId(id).who ?? '');

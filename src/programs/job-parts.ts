@@ -7,7 +7,7 @@ import path from 'node:path';
 import { isOwnHold } from '../cli/own-hold.ts';
 import type { Settings } from '../config/settings.ts';
 import { acquireLock } from '../lock/acquire.ts';
-import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
+import { HolderChannel, type Listen } from '../lock/people.ts';
 import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { type HeldLock, Redlock } from '../lock/redlock.ts';
@@ -113,6 +113,7 @@ function ownLockOf(
       waiterId: waiterIdFor(settings, runId),
       isHeldAround: heldAroundOf(process.env, settings.names, (one) => isOwnHold(one, self.host)),
       servers: watch.servers,
+      areServersKnown: false,
       whyUseless: () => uselessBy(whyMastersReplaced()),
       aborted,
     };

@@ -1,8 +1,8 @@
 // The ports of a run: its settings, the parts that it is given, and the deadlines of a lease. The
 // simulator runs it with parts of its own.
 
-import type { Listen } from '../lock/holder-channel.ts';
 import { deadlineOf } from '../lock/lease-keeper.ts';
+import type { Listen } from '../lock/people.ts';
 import type { Clock, Random } from '../lock/ports.ts';
 import type { HeldLock } from '../lock/redlock.ts';
 import type { RunTimings } from '../lock/timings.ts';

@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict';
 import { LeaseKeeper, standsForMs } from '../lock/lease-keeper.ts';
-import { lossAtRelease } from '../lock/quorum.ts';
 import type { Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
 import type { Child, Ended } from './child.ts';
@@ -147,29 +146,20 @@ export class Run {
 
   #startChild(): void {
     const { startChild } = this.#parts;
-    const { marginMs, maxRunMs } = this.#settings;
+    const { maxRunMs } = this.#settings;
     const lease = this.#confirmed;
     this.#startedAt = this.#now();
-    this.#keeper = new LeaseKeeper(
-      lease,
-      { ...this.#settings, killReserveMs: marginMs },
-      {
-        ...this.#parts,
-        onConfirmed: (confirmed) => this.#onConfirmed(confirmed),
-        onLost: (reason, by) => this.post({ kind: 'lost', reason, ...(by && { by }) }),
-        onStopAsked: (by) => this.post({ kind: 'stop-asked', by }),
-        onReplaced: (by) => this.post({ kind: 'replaced', by }),
-        onKillDue: () => this.post({ kind: 'kill-due' }),
-        onBug: this.crash,
-      },
-    );
+    this.#keeper = new LeaseKeeper(lease, this.#settings, this.#parts, (event) => {
+      if (event.kind === 'confirmed') return this.#onConfirmed(event.lease);
+      return event.kind === 'bug' ? this.crash(event.bug) : this.post(event);
+    });
     if (this.#keeper.isStopDue) {
       const exit = { kind: 'never-started', reason: 'suspended' } as const;
       return this.post({ kind: 'child-exited', exit });
     }
     const child = startChild(lease);
     this.#child = child;
-    this.#keeper.begin();
+    this.#keeper.begin(true);
     child.started.then((pid) => this.#started(pid), this.crash);
     child.exited.then((ended) => this.#exited(ended)).catch(this.crash);
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'max-run' });
@@ -269,14 +259,13 @@ export class Run {
     const line = lineOf(claim, this.#record());
     const releasing = redlock.release(claim, Math.ceil(keepMs), line);
     const released = await releasing;
-    const { releasedCount, isConfirmed, failures } = released;
+    const { releasedCount, isConfirmed, missing, failures } = released;
     if (!isAbandoned && isConfirmed) this.#report({ kind: 'released', releasedCount, keepMs });
     else if (!isAbandoned) {
       const remainingMs = this.#standsForMs(keepMs);
       this.#report({ kind: 'release-unconfirmed', failures, remainingMs });
     }
-    const loss = lossAtRelease(released, validUntil - this.#now());
-    if (loss) this.post({ kind: 'missing', reason: loss });
+    if (missing && this.#now() < validUntil) this.post({ kind: 'missing', reason: missing });
     await redlock.settled();
     this.post({ kind: 'released' });
   }

@@ -197,8 +197,8 @@ export const jointMutants: readonly Mutant[] = [
     'a holder never gives way',
     rarely(40, 'preemption', 'replacement'),
     'lock/lease-keeper.ts',
-    'onReplaced(extension.replacedBy);',
-    'void onReplaced;',
+    "this.#onEvent({ kind: 'replaced', by: extension.replacedBy });",
+    'void extension;',
   ),
   inSource(
     'replaced-with-the-next-extension',

@@ -3,7 +3,7 @@
 // that it lasts as long as any part of the program may hold it.
 
 import type { Clock, Master, Report } from '../../src/lock/ports.ts';
-import type { RedlockSettings } from '../../src/lock/redlock.ts';
+import type { RoundTimings } from '../../src/lock/timings.ts';
 import type { Machine } from './machine.ts';
 import type { System } from './system.ts';
 import type { Witness } from './witness.ts';
@@ -14,11 +14,11 @@ export function observedRedlock(
   machine: Machine,
   masters: readonly Master[],
   clock: Clock,
-  settings: RedlockSettings,
+  timings: RoundTimings,
   report: Report,
 ) {
   // No class of its own: one for each program would make all of src/lock/redlock.ts slow.
-  const redlock = new Redlock(masters, clock, settings, report);
+  const redlock = new Redlock(masters, clock, timings, report);
   const attempt = redlock.attempt.bind(redlock);
   const extend = redlock.extend.bind(redlock);
   const release = redlock.release.bind(redlock);
@@ -33,7 +33,7 @@ export function observedRedlock(
   redlock.extend = async (...args) => {
     const extension = await extend(...args);
     if (extension.kind === 'extended') witness.extended(extension.lease);
-    const lastMomentMs = settings.reserveMs + settings.masterTimeoutMs;
+    const lastMomentMs = timings.reserveMs + timings.masterTimeoutMs;
     if (extension.kind === 'extended' && clock.now() > args[0].validUntil - lastMomentMs) {
       machine.world.mark('extension in the last moment');
     }

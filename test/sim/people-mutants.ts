@@ -47,7 +47,7 @@ export const peopleMutants: readonly Mutant[] = [
     'a holder ignores the request to stop',
     within(20, 'stop-requests', 'heeded'),
     'lock/lease-keeper.ts',
-    "if (kind === 'stop') return this.#parts.onStopAsked(by);",
+    "if (kind === 'stop') return this.#onEvent({ kind: 'stop-asked', by });",
     "if (kind === 'stop') return;",
   ),
   {
@@ -61,8 +61,8 @@ export const peopleMutants: readonly Mutant[] = [
       },
       {
         file: 'lock/people.ts',
-        from: 'request === null || request.token !== this.#token',
-        to: 'request === null || this.#token === null',
+        from: 'request === null || request.token !== this.#claim.token',
+        to: 'request === null || this.#claim.token === null',
       },
     ],
     ...within(40, 'stop-requests', 'asked'),

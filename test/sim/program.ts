@@ -2,7 +2,7 @@
 // src/programs/job.ts does it. A process whose run has ended still exists until its sockets are
 // closed, as in Node; only sudden death removes it.
 
-import type { Listen } from '../../src/lock/holder-channel.ts';
+import type { Listen } from '../../src/lock/people.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import { defaultDriftFactor } from '../../src/lock/quorum.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
@@ -288,6 +288,7 @@ export class Program {
       waitMs,
       giveUpAfterMs,
       retries,
+      areServersKnown: false,
       reserveMs,
     };
   }

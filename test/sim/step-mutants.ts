@@ -107,7 +107,7 @@ export const stepMutants: readonly Mutant[] = [
     'a daemon extends its lock only after it has ended',
     rarely(20, 'in-steps', 'keptForShell'),
     'ctl/steps/holder-daemon.ts',
-    'killReserveMs: null },',
-    'killReserveMs: null, extendEveryMs: timings.ttlMs * 1.2 },',
+    'marginMs: 0 },',
+    'marginMs: 0, extendEveryMs: timings.ttlMs * 1.2 },',
   ),
 ];

@@ -122,6 +122,7 @@ export class StepProgram {
         const request = (waitMs: number, aborted: AbortSignal): LockRequest => ({
           redlock,
           servers: masters,
+          areServersKnown: false,
           clock,
           random,
           report: () => {},

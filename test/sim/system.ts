@@ -8,7 +8,7 @@ import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as historyModule from '../../src/lock/history.ts';
-import * as holderChannelModule from '../../src/lock/holder-channel.ts';
+import * as peopleModule from '../../src/lock/people.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
@@ -34,7 +34,7 @@ export interface Modules {
   readonly 'ctl/master-query': typeof masterQueryModule;
   readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/history': typeof historyModule;
-  readonly 'lock/holder-channel': typeof holderChannelModule;
+  readonly 'lock/people': typeof peopleModule;
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'lock/wait': typeof waitModule;
   readonly 'lock/value': typeof valueModule;
@@ -61,7 +61,7 @@ const realModules: Modules = {
   'ctl/master-query': masterQueryModule,
   'lock/acquire': acquireModule,
   'lock/history': historyModule,
-  'lock/holder-channel': holderChannelModule,
+  'lock/people': peopleModule,
   'lock/redlock': redlockModule,
   'lock/wait': waitModule,
   'lock/value': valueModule,
@@ -109,7 +109,7 @@ export function systemOf(modules: Modules) {
     addToHistory: modules['ctl/operations'].addToHistory,
     renderAct: modules['lock/history'].renderAct,
     lockStateOf: modules['ctl/lock-state'].lockStateOf,
-    HolderChannel: modules['lock/holder-channel'].HolderChannel,
+    HolderChannel: modules['lock/people'].HolderChannel,
     HistoryLines: modules['run/history-lines'].HistoryLines,
     entryOf: modules['run/outcome'].entryOf,
     extendBy: modules['ctl/steps/lock-handle'].extendBy,

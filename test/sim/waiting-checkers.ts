@@ -16,7 +16,7 @@ import type { Fact, Holding, Witness } from './witness.ts';
  */
 const handOverMs = 100;
 /** Until a waiter asks that was not woken, because the program that should wake it died. */
-export const latePollMs = pollMs.most;
+export const latePollMs = pollMs.max;
 /**
  * The first attempt, the one that is queued, the winning one, the release; an early wake-up, a
  * split vote or two.
@@ -33,7 +33,7 @@ const jointCommands = 6;
  * A sign of life once a second, and an extension three times a ttl, by a clock that may be fast,
  * with retries.
  */
-const leastPollMs = pollMs.least - 50;
+const leastPollMs = pollMs.min - 50;
 
 export const waitingCheckers = {
   /**

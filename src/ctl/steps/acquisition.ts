@@ -44,6 +44,7 @@ export function requestOf(
     waiterId: waiterIdOf(traits, newToken(), whoOf(waiter)),
     waitMs,
     giveUpAfterMs,
+    areServersKnown: false,
     reserveMs: 0,
     aborted,
     isHeldAround: heldAround(call),

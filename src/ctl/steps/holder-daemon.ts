@@ -3,8 +3,8 @@
 // a release by token wakes this process; a lock that is missing without that wake-up was lost.
 
 import { acquireLock, type LockRequest } from '../../lock/acquire.ts';
-import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
+import type { Listen } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { LockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
@@ -94,23 +94,12 @@ async function keep(
   const lost = new AbortController();
   const stopped = new AbortController();
   let bug: unknown = null;
-  const keeper = new LeaseKeeper(
-    lease,
-    { ...timings, killReserveMs: null },
-    {
-      ...request,
-      onConfirmed: () => {},
-      onReplaced: () => {},
-      onKillDue: () => {},
-      onLost: () => lost.abort(),
-      onStopAsked: () => stopped.abort(),
-      onBug: (found) => {
-        bug = found;
-        lost.abort();
-      },
-    },
-  );
-  keeper.begin();
+  const keeper = new LeaseKeeper(lease, { ...timings, marginMs: 0 }, request, (event) => {
+    if (event.kind === 'stop-asked') stopped.abort();
+    if (event.kind === 'bug') bug = event.bug;
+    if (event.kind === 'bug' || event.kind === 'lost') lost.abort();
+  });
+  keeper.begin(true);
   const over = AbortSignal.any([aborted, lost.signal, stopped.signal]);
   try {
     for (;;) {

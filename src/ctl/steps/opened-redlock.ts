@@ -3,7 +3,7 @@
 
 import { waitStateOf } from '../../cli/wait-notice.ts';
 import type { LockRequest } from '../../lock/acquire.ts';
-import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
+import { HolderChannel, type Listen } from '../../lock/people.ts';
 import type { LockEvent } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import { differenceLine, MastersWatch } from '../../redis/masters-watch.ts';

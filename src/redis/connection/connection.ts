@@ -124,9 +124,9 @@ export class Connection {
   }
 
   /**
-   * Closes when every answer has come, or at this instant. A release must not be sent and left: Redis
-   * reads 16 kB at a time, drops a client that has gone at the first answer that it cannot write to
-   * it, and with it what it has not read yet.
+   * Closes when every answer has come, or at this instant. A release must not be sent and left:
+   * Redis reads 16 kB at a time, drops a client that has gone at the first answer that it cannot
+   * write to it, and with it what it has not read yet.
    */
   async end(endsAt: number): Promise<void> {
     while (this.#silence !== null && !this.#isClosed && this.#clock.now() < endsAt) {

@@ -10,7 +10,7 @@ import {
   type ScalarKey,
 } from '../../../src/config/setting-table.ts';
 import type { Settings } from '../../../src/config/settings.ts';
-import { usual } from '../../../src/library/options.ts';
+import { defaultOptions, defaultRetries } from '../../../src/library/options.ts';
 import { claimFor } from '../../../src/programs/job-parts.ts';
 import { defaultHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
@@ -82,11 +82,11 @@ describe('defaults', () => {
   });
 
   it('are those of the library', async () => {
-    const { retries, ...settings } = await settle({ flags: [...local, '--retry-count', '1'] });
-    const { delayMs, jitterMs } = retries ?? {};
-    expect(settings).toMatchObject({ historyBytes: defaultHistoryBytes });
-    const ours = { ...settings, retryDelayMs: delayMs, retryJitterMs: jitterMs };
-    expect(ours).toMatchObject(usual);
+    const settings = await settle({ flags: [...local, '--retry-count', '1'] });
+    const { prefix, differingMasters, waitMs, giveUpAfterMs, fence } = defaultOptions;
+    const expected = { prefix, differingMasters, waitMs, giveUpAfterMs, isFenced: fence };
+    expect(settings).toMatchObject({ ...expected, historyBytes: defaultHistoryBytes });
+    expect(settings.retries).toMatchObject(defaultRetries);
   });
 
   it('are frozen all the way down', async () => {

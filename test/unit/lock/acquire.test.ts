@@ -24,7 +24,14 @@ function setUp(given: Partial<LockRequest> = {}, attempts: Attempt[] = []) {
       const startedAt = clock.now();
       await clock.sleep(attemptMs);
       const lease = { claim, startedAt, validUntil: startedAt + validMs, fence: claimCount };
-      return attempts.shift() ?? { kind: 'acquired', lease, grantedCount: 3 };
+      return (
+        attempts.shift() ?? {
+          kind: 'acquired',
+          lease,
+          grantedCount: 3,
+          elapsedMs: attemptMs,
+        }
+      );
     },
     completed: (failures: unknown) => failures,
     release: async ({ value }: { value: string }) => log.push(`release ${value}`),
@@ -47,6 +54,7 @@ function setUp(given: Partial<LockRequest> = {}, attempts: Attempt[] = []) {
     waitMs: null,
     giveUpAfterMs: 0,
     servers: [],
+    areServersKnown: false,
     reserveMs,
     aborted: new AbortController().signal,
     ...given,
@@ -146,7 +154,7 @@ it.each([
 it('names every server that must not be in the list', async () => {
   const known = { name: 'redis://a', rejection: replica, identify: async () => {} };
   const servers = [known, { ...known, name: 'redis://b', rejection: null }];
-  const { clock, log, result } = setUp({ servers, isIdentified: true });
+  const { clock, log, result } = setUp({ servers, areServersKnown: true });
   await clock.moveTo(attemptMs);
   expect(await result).toEqual({
     kind: 'misconfigured',
@@ -157,7 +165,7 @@ it('names every server that must not be in the list', async () => {
 
 it('gives servers no time that are identified', async () => {
   const servers = [server(() => clock, 10, replica)];
-  const { clock, result } = setUp({ servers, isIdentified: true });
+  const { clock, result } = setUp({ servers, areServersKnown: true });
   await clock.moveTo(attemptMs);
   expect((await result).kind).toBe('acquired');
   expect(clock.now()).toBe(attemptMs);

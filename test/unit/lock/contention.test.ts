@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { awaitsOthers, contentionOf } from '../../../src/lock/quorum.ts';
 import { type AcquireReply, alone, type Refused } from '../../../src/lock/types.ts';
 
+const plain = { ...alone, resources: ['x', 'y'] };
+
 const refused = (supersededBy?: string): Refused => ({
   kind: 'refused',
   holder: '',
@@ -14,7 +16,7 @@ const refused = (supersededBy?: string): Refused => ({
   ...(supersededBy ? { supersededBy } : {}),
 });
 const newerIn = (...names: (string | undefined)[]) =>
-  contentionOf(names.map(refused), 3, alone.sharing).supersededBy;
+  contentionOf(names.map(refused), 3, plain).supersededBy;
 
 describe('a newer waiter', () => {
   it('is believed when a quorum of masters tells of one, if not of the same', () => {
@@ -37,7 +39,7 @@ describe('a free slot', () => {
         ...(freeSlots[0] ? { freeSlots } : {}),
       })),
       3,
-      onSlot1,
+      { ...plain, sharing: onSlot1 },
     ).freeSlot;
 
   it.each<[answers: number[][], slot: number | null]>([
@@ -71,21 +73,21 @@ describe('the holder that is told', () => {
     [[by(''), by('a')], 'a', 1],
     [[by('b'), by('a'), granted], 'b', 2],
   ])('%j', (votes, holder, holderCount) => {
-    expect(contentionOf(votes, 3, alone.sharing)).toMatchObject({ holder, holderCount });
+    expect(contentionOf(votes, 3, plain)).toMatchObject({ holder, holderCount });
   });
 });
 
 describe('which of several names is not free', () => {
   const at = (blockedIndex: number, holder = 'a'): Refused => ({ ...by(holder), blockedIndex });
-  it.each<[votes: AcquireReply[], blockedIndex: number | null]>([
-    [[by('a'), by('a')], null],
-    [[at(1), at(1)], 1],
-    [[at(0), at(1), at(1)], 1],
-    [[at(0, 'b'), at(1, 'a'), at(1, 'a')], 1],
-    [[at(0, ''), at(0, ''), at(1, 'a')], 0],
-    [[at(1), granted, failed], 1],
-  ])('%j', (votes, blockedIndex) => {
-    expect(contentionOf(votes, 3, alone.sharing)).toMatchObject({ blockedIndex });
+  it.each<[votes: AcquireReply[], blockedName: string | undefined]>([
+    [[by('a'), by('a')], undefined],
+    [[at(1), at(1)], 'y'],
+    [[at(0), at(1), at(1)], 'y'],
+    [[at(0, 'b'), at(1, 'a'), at(1, 'a')], 'y'],
+    [[at(0, ''), at(0, ''), at(1, 'a')], 'x'],
+    [[at(1), granted, failed], 'y'],
+  ])('%j', (votes, blockedName) => {
+    expect(contentionOf(votes, 3, plain).blockedName).toBe(blockedName);
   });
 });
 

@@ -1,7 +1,7 @@
 // Which of two failures of one master is told.
 
 import { expect, test } from 'vitest';
-import { completed, moreTelling } from '../../../src/lock/failures.ts';
+import { moreTelling } from '../../../src/lock/round.ts';
 import type { Failed, FailureCause } from '../../../src/lock/types.ts';
 
 const failure = (cause: FailureCause, message: string = cause): Failed => ({
@@ -32,16 +32,4 @@ test('the order: login and TLS, kind of server, its own error, refused, no answe
 test('of two of one kind the later', () => {
   const later = failure('reply', 'later');
   expect(moreTelling(failure('reply', 'earlier'), later)).toBe(later);
-});
-
-test('an attempt is completed by what is known of other masters, and each is told once', () => {
-  const [a, b, c] = [failure('reply', 'a'), failure('reply', 'b'), failure('reply', 'c')];
-  const [first, second] = [
-    { master: 'one', failed: a },
-    { master: 'two', failed: b },
-  ] as const;
-  expect(completed([first], [second])).toEqual([second, first]);
-  expect(completed([first], [{ master: 'one', failed: c }])).toEqual([
-    { master: 'one', failed: c },
-  ]);
 });

@@ -2,22 +2,13 @@
 // src/lock/lease-keeper.ts.
 
 import { expect, it, vi } from 'vitest';
-import {
-  LeaseKeeper,
-  type LeaseKeeperParts,
-  type LeaseKeeperSettings,
-} from '../../../src/lock/lease-keeper.ts';
+import { type KeeperPorts, type LeaseEvent, LeaseKeeper } from '../../../src/lock/lease-keeper.ts';
 import { alone, type Extension, type Lease } from '../../../src/lock/types.ts';
 import { HandClock, settled } from '../hand-clock.ts';
 
 /** Extended every 3 s, work has to stop at 7 s and to be killed at 9 s, unless it is extended. */
 const validMs = 10_000;
-const settings: LeaseKeeperSettings = {
-  extendEveryMs: 3_000,
-  masterTimeoutMs: 400,
-  reserveMs: 3_000,
-  killReserveMs: 1_000,
-};
+const timings = { extendEveryMs: 3_000, masterTimeoutMs: 400, reserveMs: 3_000, marginMs: 1_000 };
 const person = { user: 'ann', host: 'desk', pid: 7, note: 'why' };
 const unreachable: Extension = { kind: 'unreachable', failures: [] };
 
@@ -44,11 +35,34 @@ const extended = (lease: Lease, replacedBy: string | null = null): Extension => 
 interface Options {
   /** The answer to each extension, asked for at this instant; default: it succeeds. */
   readonly answer?: (askedAt: number, clock: HandClock) => Extension | Promise<Extension>;
-  readonly settings?: Partial<LeaseKeeperSettings>;
-  readonly parts?: Partial<LeaseKeeperParts>;
+  readonly masterTimeoutMs?: number;
+  readonly isExtending?: boolean;
+  readonly listen?: KeeperPorts['listen'];
 }
 
-function begun({ answer, settings: other, parts }: Options = {}) {
+function lineOf(event: LeaseEvent): string {
+  switch (event.kind) {
+    case 'confirmed':
+      return `confirmed from ${event.lease.startedAt}`;
+    case 'lost':
+      return `lost: ${event.reason}${event.by ? ` by ${event.by.user}` : ''}`;
+    case 'replaced':
+      return `replaced by ${event.by}`;
+    case 'stop-asked':
+      return `asked to stop by ${event.by.user}`;
+    case 'kill-due':
+      return 'kill';
+    case 'bug':
+      return `bug: ${(event.bug as Error).message}`;
+  }
+}
+
+function begun({
+  answer,
+  masterTimeoutMs = timings.masterTimeoutMs,
+  isExtending = true,
+  listen = null,
+}: Options = {}) {
   const clock = new HandClock();
   const log: string[] = [];
   const say = (what: string) => log.push(`${clock.now()} ${what}`);
@@ -59,26 +73,13 @@ function begun({ answer, settings: other, parts }: Options = {}) {
       return answer ? answer(askedAt, clock) : extended(leaseAt(askedAt));
     },
     subscribe: async () => Promise.reject(new Error('not wanted')),
-  };
-  const keeper = new LeaseKeeper(
-    leaseAt(0),
-    { ...settings, ...other },
-    {
-      redlock: redlock as unknown as LeaseKeeperParts['redlock'],
-      clock,
-      random: () => 0,
-      report: ({ kind }) => say(kind),
-      onConfirmed: ({ startedAt }) => say(`confirmed from ${startedAt}`),
-      onLost: (reason, by) => say(`lost: ${reason}${by ? ` by ${by.user}` : ''}`),
-      onKillDue: () => say('kill'),
-      onReplaced: (by) => say(`replaced by ${by}`),
-      onStopAsked: (by) => say(`asked to stop by ${by.user}`),
-      listen: null,
-      onBug: (bug) => say(`bug: ${(bug as Error).message}`),
-      ...parts,
-    },
+  } as unknown as KeeperPorts['redlock'];
+  const report: KeeperPorts['report'] = ({ kind }) => say(kind);
+  const ports = { redlock, clock, random: () => 0, report, listen };
+  const keeper = new LeaseKeeper(leaseAt(0), { ...timings, masterTimeoutMs }, ports, (event) =>
+    say(lineOf(event)),
   );
-  keeper.begin();
+  keeper.begin(isExtending);
   return { clock, log, keeper };
 }
 
@@ -175,16 +176,10 @@ it('without extensions any more the alarms still sound', async () => {
   expect(log).toEqual(['7000 lost: unreachable', '9000 kill']);
 });
 
-it('without an interval it is never extended', async () => {
-  const { clock, log } = begun({ settings: { extendEveryMs: null } });
+it('where the caller extends it, it is never extended', async () => {
+  const { clock, log } = begun({ isExtending: false });
   await clock.moveTo(30_000);
   expect(log).toEqual(['7000 lost: unreachable', '9000 kill']);
-});
-
-it('without a second reserve nothing is killed', async () => {
-  const { clock, log } = begun({ settings: { extendEveryMs: null, killReserveMs: null } });
-  await clock.moveTo(30_000);
-  expect(log).toEqual(['7000 lost: unreachable']);
 });
 
 it.each(['taken', 'expired'] as const)('what a quorum says is told: %s', async (reason) => {
@@ -212,31 +207,28 @@ it('a bug while extending is told, and the alarms sound all the same', async () 
   expect(log).toEqual(['3000 extend', '3000 bug: oops', '7000 lost: unreachable', '9000 kill']);
 });
 
-it('a waiter that a quorum names is told of', async () => {
-  const wanted: string[] = [];
-  const { clock, keeper } = begun({
-    answer: (askedAt) => extended(leaseAt(askedAt), 'next'),
-    parts: { onReplaced: (by) => wanted.push(by) },
-  });
+it('a waiter that a quorum names is reported', async () => {
+  const answer = (askedAt: number) => extended(leaseAt(askedAt), 'next');
+  const { clock, log, keeper } = begun({ answer });
   await clock.moveTo(3_000);
   keeper.end();
-  expect(wanted).toEqual(['next']);
+  expect(log.filter((line) => line.includes('replaced'))).toEqual(['3000 replaced by next']);
 });
 
-/** A channel that is never closed, and how the test sends a request on it. */
+/** A channel, and how the test sends a request on it. */
 function listened() {
-  const channel = { renew: () => {}, close: () => {} };
-  let request: (kind: 'stop' | 'broken') => void = () => {};
-  const listen: LeaseKeeperParts['listen'] = (_, onRequest) => {
-    request = (kind) => onRequest({ kind, id: 'id', token: 'token', by: person });
-    return channel as unknown as ReturnType<NonNullable<LeaseKeeperParts['listen']>>;
+  const state = { isClosed: false, send: (_: 'stop' | 'broken') => {} };
+  const channel = { renew: () => {}, close: () => (state.isClosed = true) };
+  const listen: KeeperPorts['listen'] = (_, onRequest) => {
+    state.send = (kind) => onRequest({ kind, id: 'id', token: 'token', by: person });
+    return channel as unknown as ReturnType<NonNullable<KeeperPorts['listen']>>;
   };
-  return { listen, request: (kind: 'stop' | 'broken') => request(kind) };
+  return { listen, state, request: (kind: 'stop' | 'broken') => state.send(kind) };
 }
 
 it('extends once more a second at most, however often the lock is called broken', async () => {
   const { listen, request } = listened();
-  const { clock, log, keeper } = begun({ parts: { listen } });
+  const { clock, log, keeper } = begun({ listen });
   await clock.moveTo(500);
   while (clock.now() < 4_000) {
     request('broken');
@@ -251,7 +243,7 @@ it('extends once more a second at most, however often the lock is called broken'
 
 it('a request that comes soon after another is served a second after it', async () => {
   const { listen, request } = listened();
-  const { clock, log, keeper } = begun({ parts: { listen } });
+  const { clock, log, keeper } = begun({ listen });
   for (const at of [500, 600]) {
     await clock.moveTo(at);
     request('broken');
@@ -264,42 +256,27 @@ it('a request that comes soon after another is served a second after it', async 
   );
 });
 
-it('listens to people after a moment, and extends at once when one broke the lock', async () => {
-  const asked: string[] = [];
-  let listenedAt = -1;
-  let ask: (kind: 'stop' | 'broken') => void = () => {};
-  let isClosed = false;
-  const { clock, log } = begun({
-    answer: () => ({ kind: 'lost', reason: 'expired' }),
-    parts: {
-      onStopAsked: ({ user }) => asked.push(user),
-      listen: (_, onRequest) => {
-        listenedAt = clock.now();
-        ask = (kind) => onRequest({ kind, id: 'id', token: 'token', by: person });
-        const channel = { renew: () => {}, close: () => (isClosed = true) };
-        return channel as unknown as ReturnType<NonNullable<LeaseKeeperParts['listen']>>;
-      },
-    },
-  });
+it('listens to operators after a moment, and extends at once when one broke the lock', async () => {
+  const { listen, state, request } = listened();
+  const answer = (): Extension => ({ kind: 'lost', reason: 'expired' });
+  const { clock, log } = begun({ answer, listen });
+  await clock.moveTo(240);
+  request('stop');
   await clock.moveTo(1_000);
-  expect(listenedAt).toBe(250);
-  ask('stop');
+  request('stop');
   await settled();
-  expect([asked, log]).toEqual([['ann'], []]);
-  ask('broken');
+  request('broken');
   await settled();
-  expect(log).toEqual(['1000 extend', '1000 lost: expired by ann']);
-  expect(isClosed).toBe(false);
+  expect(log).toEqual(['1000 asked to stop by ann', '1000 extend', '1000 lost: expired by ann']);
+  expect(state.isClosed).toBe(false);
 });
 
 it('closes its channel when it extends no more', async () => {
-  let isClosed = false;
-  const channel = { renew: () => {}, close: () => (isClosed = true) };
-  const listen = () => channel as unknown as ReturnType<NonNullable<LeaseKeeperParts['listen']>>;
-  const { clock, keeper } = begun({ parts: { listen } });
+  const { listen, state } = listened();
+  const { clock, keeper } = begun({ listen });
   await clock.moveTo(1_000);
   keeper.end();
-  expect(isClosed).toBe(true);
+  expect(state.isClosed).toBe(true);
 });
 
 it('makes no signal of others: each would be kept for as long as the lease', async () => {
@@ -316,7 +293,7 @@ it.each<[string, Options, readonly number[]]>([
   ['from the last confirmed extension', {}, [7_000, 7_000, 20_000]],
   ['from one whose answer said nothing', { answer: () => unreachable }, [7_000, 7_000, 20_000]],
 ])('keys stand a ttl %s, or for as long as they are kept', async (_, options, expected) => {
-  const { clock, keeper } = begun({ ...options, settings: { masterTimeoutMs: 40_000 } });
+  const { clock, keeper } = begun({ ...options, masterTimeoutMs: 40_000 });
   await clock.moveTo(3_000);
   keeper.stopExtending();
   await clock.moveTo(6_000);

@@ -3,15 +3,35 @@
 import { describe, expect, it } from 'vitest';
 import { parseAct, renderAct } from '../../../src/lock/history.ts';
 import {
-  HolderRequests,
+  HolderChannel,
+  type HolderRequest,
   parseRequest,
   type RequestKind,
   renderRequest,
 } from '../../../src/lock/people.ts';
+import type { Master } from '../../../src/lock/ports.ts';
+import { alone } from '../../../src/lock/types.ts';
 
 const by = { user: 'ops', host: 'web1', pid: 1, note: 'why' };
 const message = (kind: RequestKind, { id = 'i', token = 't' } = {}) =>
   renderRequest({ kind, id, token, by });
+
+/** The channel of the holder with token `t`: what it is sent by each master, and what counts. */
+function channelOn(masterCount: number) {
+  const own = { resources: ['x'], token: 't', value: 'v', ttlMs: 1, isFenced: false, waiter: null };
+  const counted: HolderRequest[] = [];
+  const receive: ((message: string) => void)[] = [];
+  const masters = Array.from({ length: masterCount }, (): Partial<Master> => {
+    return {
+      subscribe: async (_, __, onMessage) => {
+        receive.push(onMessage);
+        return { close: () => {} };
+      },
+    };
+  });
+  new HolderChannel(masters as Master[], { ...alone, ...own }, (one) => counted.push(one));
+  return { counted, send: (at: number, text: string) => receive[at]?.(text) };
+}
 
 describe('a request to stop', () => {
   it.each([
@@ -21,36 +41,40 @@ describe('a request to stop', () => {
     [4, 3],
     [5, 3],
   ])('of %d masters counts once %d have passed it on', (masterCount, quorum) => {
-    const requests = new HolderRequests('t', masterCount);
-    const counted = Array.from({ length: masterCount }, (_, at) =>
-      requests.receive(`m${at}`, message('stop')),
-    );
-    expect(counted.map((one) => one !== null)).toEqual(counted.map((_, at) => at + 1 === quorum));
+    const { counted, send } = channelOn(masterCount);
+    for (let at = 0; at < masterCount; at += 1) {
+      send(at, message('stop'));
+      expect(counted.length).toBe(at + 1 < quorum ? 0 : 1);
+    }
   });
 
   it('does not count for what one master repeats', () => {
-    const requests = new HolderRequests('t', 3);
-    for (let count = 0; count < 5; count += 1)
-      expect(requests.receive('m1', message('stop'))).toBe(null);
+    const { counted, send } = channelOn(3);
+    for (let count = 0; count < 5; count += 1) send(1, message('stop'));
+    expect(counted).toEqual([]);
   });
 
   it('does not count where masters pass on different ones', () => {
-    const requests = new HolderRequests('t', 3);
-    expect(requests.receive('m1', message('stop', { id: 'one' }))).toBe(null);
-    expect(requests.receive('m2', message('stop', { id: 'two' }))).toBe(null);
-    expect(requests.receive('m2', message('stop', { id: 'one' }))).toMatchObject({ by });
+    const { counted, send } = channelOn(3);
+    send(1, message('stop', { id: 'one' }));
+    send(2, message('stop', { id: 'two' }));
+    expect(counted).toEqual([]);
+    send(2, message('stop', { id: 'one' }));
+    expect(counted).toMatchObject([{ id: 'one', by }]);
   });
 
   it('does not count for another holder', () => {
-    const requests = new HolderRequests('t', 1);
-    expect(requests.receive('m1', message('stop', { token: 'of another' }))).toBe(null);
+    const { counted, send } = channelOn(1);
+    send(0, message('stop', { token: 'of another' }));
+    expect(counted).toEqual([]);
   });
 });
 
 it('a broken lock is looked for at the first message, once', () => {
-  const requests = new HolderRequests('t', 3);
-  expect(requests.receive('m1', message('broken'))).toMatchObject({ kind: 'broken', by });
-  expect(requests.receive('m2', message('broken'))).toBe(null);
+  const { counted, send } = channelOn(3);
+  send(1, message('broken'));
+  send(2, message('broken'));
+  expect(counted).toMatchObject([{ kind: 'broken', by }]);
 });
 
 it.each([

@@ -19,7 +19,7 @@ const claim: Claim = {
   waiter: null,
 };
 const lease = { claim, startedAt: 0, validUntil: 1_000, fence: null };
-const free: Attempt = { kind: 'acquired', lease, grantedCount: 3 };
+const free: Attempt = { kind: 'acquired', lease, grantedCount: 3, elapsedMs: 0 };
 const busyBy = (token: string, isHeld = true) => busyWith(`${token} ${record}`, isHeld);
 const busyWith = (holder: string, isHeld = true): Attempt => ({
   kind: 'busy',
@@ -28,7 +28,6 @@ const busyWith = (holder: string, isHeld = true): Attempt => ({
   freeInMs: 1_000,
   isHeld,
   position: null,
-  blockedIndex: null,
   arrivalUs: 0,
   freeSlot: null,
   supersededBy: null,

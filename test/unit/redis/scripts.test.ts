@@ -41,9 +41,9 @@ describe.each(files)('%s', (_, text) => {
 
 test('numbers of the scripts agree with those of the program', () => {
   const silentMs = Number(/silentMs = (\d+)/.exec(library)?.[1]);
-  expect([3 * pollMs.most, simulatedSilentMs]).toEqual([silentMs, silentMs]);
+  expect([3 * pollMs.max, simulatedSilentMs]).toEqual([silentMs, silentMs]);
   // The simulator judges the cost of a wait by it.
-  expect(pollMs.least).toBeGreaterThanOrEqual(0.85 * pollMs.most);
+  expect(pollMs.min).toBeGreaterThanOrEqual(0.85 * pollMs.max);
   const [, lineCount, factCount] = /maxLines, maxFacts = (\d+), (\d+)/.exec(library) ?? [];
   expect(allLines).toBeGreaterThan(Number(lineCount) + 2 * Number(factCount));
 });

@@ -21,7 +21,8 @@ function held(clock: HandClock, redlock: object, terms: Partial<HoldRequest>) {
   return hold({
     redlock: {
       attempt: async () => {
-        return { kind: 'acquired', lease: { claim, startedAt: 0, validUntil: claim.ttlMs } };
+        const lease = { claim, startedAt: 0, validUntil: claim.ttlMs };
+        return { kind: 'acquired', lease, elapsedMs: 0 };
       },
       subscribe: async () => subscriptionsOf(clock, () => false),
       release: async () => {},
@@ -29,6 +30,7 @@ function held(clock: HandClock, redlock: object, terms: Partial<HoldRequest>) {
       ...redlock,
     } as unknown as HoldRequest['redlock'],
     servers: [],
+    areServersKnown: false,
     report: () => {},
     clock,
     random: () => 0,
