@@ -2,7 +2,7 @@
 // They are made from the tables of options, keys, verbs and exit codes; only the sentences around
 // the tables are here.
 
-import { examples, spellingsOf } from '../src/cli/help.ts';
+import { examples } from '../src/cli/help.ts';
 import {
   defaultTextOf,
   environmentName,
@@ -86,9 +86,8 @@ const terms = (...rows: readonly (readonly [string, string])[]): Part => ({
   kind: 'terms',
   terms: rows,
 });
-const optionTerms = (
-  rows: readonly Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument' | 'description'>[],
-): Part => terms(...rows.map((row) => [spellingsOf(row), row.description] as const));
+const optionTerms = (rows: readonly OptionRow[]): Part =>
+  terms(...rows.map(({ flags, description }) => [flags, description] as const));
 const exampleParts = (rows: readonly (readonly [string, string])[]): Part[] =>
   rows.flatMap(([line, text]) => [paragraph(`${text}:`), { kind: 'block', lines: [line] }]);
 const seeAlso = (text: string): Section => ({ title: 'SEE ALSO', parts: [paragraph(text)] });

@@ -97,19 +97,9 @@ export function optionEntries(rows: readonly OptionRow[], columns: number): stri
   return rows.flatMap((row) => entry(flagsOf(row), row.description, textColumn, columns));
 }
 
-/** `-w, --wait, --timeout DUR`. */
-export function spellingsOf(
-  row: Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument'>,
-): string {
-  const flags = [row.short, row.long, ...(row.aliases ?? [])]
-    .filter((flag) => flag !== undefined)
-    .join(', ');
-  return row.argument === undefined ? flags : `${flags} ${row.argument}`;
-}
-
-/** The same with room for a short spelling where there is none, so that the long ones line up. */
-export function flagsOf(row: Parameters<typeof spellingsOf>[0]): string {
-  return row.short === undefined ? `    ${spellingsOf(row)}` : spellingsOf(row);
+/** The spellings, with room for a short one where there is none, so that the long ones line up. */
+export function flagsOf({ flags }: OptionRow): string {
+  return flags.startsWith('--') ? `    ${flags}` : flags;
 }
 
 /**

@@ -174,10 +174,11 @@ function createProgram(rows: readonly OptionRow[], given: GivenOptions): Command
   const program = new Command().exitOverride().helpOption(false);
   program.configureOutput({ writeOut: () => {}, writeErr: () => {} });
   for (const row of rows) {
-    const spellings = [row.short === undefined ? row.long : `${row.short}, ${row.long}`];
-    for (const flags of [...spellings, ...(row.aliases ?? []), ...(row.hiddenAliases ?? [])]) {
+    // With both, commander names the long one in its message about a missing value.
+    const pair = row.spellings[0]?.startsWith('--') ? [row.long] : row.spellings.slice(0, 2);
+    for (const flags of [pair.join(', '), ...row.spellings.slice(pair.length)]) {
       const option = new Option(row.argument === undefined ? flags : `${flags} <${row.argument}>`);
-      program.addOption(row.hiddenAliases?.includes(flags) ? option.hideHelp() : option);
+      program.addOption(option);
       program.on(`option:${option.name()}`, (value?: string) =>
         given.set(row.long, collect(row, given, value)),
       );
@@ -189,7 +190,7 @@ function createProgram(rows: readonly OptionRow[], given: GivenOptions): Command
 function collect(row: OptionRow, given: GivenOptions, value?: string): string | true | string[] {
   if (value === undefined) return true;
   const earlier = given.get(row.long);
-  return row.repeatable ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
+  return row.isRepeatable ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
 }
 
 function parse(program: Command, args: readonly string[]): Rest {
@@ -205,9 +206,7 @@ function parse(program: Command, args: readonly string[]): Rest {
 
 /** The option that has this spelling. */
 export function optionSpelt(rows: readonly OptionRow[], word: string): OptionRow | undefined {
-  return rows.find(({ short, long, aliases = [], hiddenAliases = [] }) =>
-    [short, long, ...aliases, ...hiddenAliases].includes(word),
-  );
+  return rows.find(({ spellings }) => spellings.includes(word));
 }
 
 /**

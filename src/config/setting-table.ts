@@ -8,18 +8,6 @@ import { kinds } from './values.ts';
 
 type ValueKind = keyof typeof kinds;
 
-/** How an option is spelt. */
-interface Spelling {
-  readonly short?: string;
-  readonly long: string;
-  /** Other spellings. Those in `hiddenAliases` work, but --help does not show them. */
-  readonly aliases?: readonly string[];
-  readonly hiddenAliases?: readonly string[];
-  /** Name of the value in help; absent for a switch. */
-  readonly argument?: string;
-  readonly repeatable?: true;
-}
-
 interface SettingRow {
   /** Its field in `Settings`; absent: the key itself, or `ttlMs` for a duration `ttl`. */
   readonly field?: string;
@@ -32,10 +20,10 @@ interface SettingRow {
   /** Empty text is a value of its own; absent: an empty variable counts as unset. */
   readonly mayBeEmpty?: true;
   readonly description: string;
-  /** Sets the key for one run; a switch sets it to true. */
-  readonly option?: Spelling;
+  /** Sets the key for one run, a switch to true; as in --help: `-w, --wait, --timeout DUR`. */
+  readonly option?: string;
   /** A switch that sets the key to false. */
-  readonly opposite?: Spelling & { readonly description: string };
+  readonly opposite?: readonly [flags: string, description: string];
 }
 
 /** By key, in the order of help and of redlockrc(5). */
@@ -46,7 +34,7 @@ const lock = {
     kind: 'ttl',
     default: '30s',
     description: 'lock validity, extended while the command runs',
-    option: { long: '--ttl', argument: 'DUR' },
+    option: '--ttl DUR',
   },
   masters: {
     kind: 'masters',
@@ -54,17 +42,17 @@ const lock = {
       'a master: redis://[user[:pass]@]host[:port][/db], ' +
       'rediss://, unix:///path or ' +
       'redis+sentinel://[user[:pass]@]host:port,.../NAME[/db]',
-    option: { long: '--master', argument: 'URL', repeatable: true },
+    option: '--master URL',
   },
   config: {
-    option: { long: '--config', argument: 'FILE' },
+    option: '--config FILE',
     description: 'the configuration file (default: search .redlockrc)',
   },
   local: {
     kind: 'boolean',
     default: 'false',
     description: 'use masters of this user on this machine',
-    option: { long: '--local' },
+    option: '--local',
   },
   localDirectory: {
     kind: 'path',
@@ -76,7 +64,7 @@ const lock = {
     default: 'redlock:',
     mayBeEmpty: true,
     description: "what every key on the masters begins with; '' for the bare NAME",
-    option: { long: '--prefix', argument: 'STR' },
+    option: '--prefix STR',
   },
   protocol: {
     kind: 'protocol',
@@ -108,53 +96,48 @@ const lock = {
     kind: 'boolean',
     default: 'false',
     description: 'hold the lock together with other shared holders',
-    option: { short: '-s', long: '--shared' },
-    opposite: {
-      short: '-x',
-      long: '--exclusive',
-      hiddenAliases: ['-e'],
-      description: 'hold the lock alone (default)',
-    },
+    option: '-s, --shared',
+    opposite: ['-x, --exclusive', 'hold the lock alone (default)'],
   },
   slots: {
     field: 'slotCount',
     kind: 'slots',
     defaultText: '1',
     description: 'at most this many holders at a time',
-    option: { long: '--slots', argument: 'N' },
+    option: '--slots N',
   },
   holdAtLeast: {
     kind: 'duration',
     default: '0s',
     description: 'keep the lock for at least this long after it was acquired',
-    option: { long: '--hold-at-least', argument: 'DUR' },
+    option: '--hold-at-least DUR',
   },
   holdOn: {
     kind: 'holdOn',
     default: 'always',
     description: 'after which runs holdAtLeast keeps the lock: success (exit code 0), or always',
-    option: { long: '--hold-on', argument: 'success|always' },
+    option: '--hold-on success|always',
   },
   reentrant: {
     field: 'isReentrant',
     kind: 'boolean',
     default: 'false',
     description: 'inside a run of the same name, run as part of that run instead of failing',
-    option: { long: '--reentrant' },
+    option: '--reentrant',
   },
   fencing: {
     field: 'isFenced',
     kind: 'boolean',
     default: 'true',
     description: 'mint a fencing number (REDLOCK_FENCE)',
-    opposite: { long: '--no-fence', description: 'do not mint a fencing number' },
+    opposite: ['--no-fence', 'do not mint a fencing number'],
   },
   history: {
     field: 'hasHistory',
     kind: 'boolean',
     default: 'true',
     description: 'store a line about the run on the masters',
-    opposite: { long: '--no-history', description: 'store no line about the run on the masters' },
+    opposite: ['--no-history', 'store no line about the run on the masters'],
   },
   historyBytes: {
     kind: 'bytes',
@@ -164,32 +147,32 @@ const lock = {
   note: {
     kind: 'note',
     description: 'a line for people: why; shown with the holder, in queue, history and report',
-    option: { long: '--note', argument: 'TEXT' },
+    option: '--note TEXT',
   },
   label: {
     kind: 'note',
     defaultText: "the command's base name",
     description: "what the holder's line calls this run",
-    option: { long: '--label', argument: 'TEXT' },
+    option: '--label TEXT',
   },
 } as const satisfies Section;
 
 const waiting = {
   nonblock: {
-    option: { short: '-n', long: '--nonblock', hiddenAliases: ['--nb', '--nonblocking'] },
+    option: '-n, --nonblock',
     description: 'do not wait: exit 75 at once when the lock is held',
   },
   wait: {
     kind: 'wait',
     default: 'forever',
     description: 'wait at most this long for the lock; 0 tries once',
-    option: { short: '-w', long: '--wait', aliases: ['--timeout'], argument: 'DUR' },
+    option: '-w, --wait, --timeout DUR',
   },
   conflictExitCode: {
     kind: 'status',
     default: '75',
     description: 'exit status when the lock is held by someone else',
-    option: { short: '-E', long: '--conflict-exit-code', argument: 'N' },
+    option: '-E, --conflict-exit-code N',
   },
   giveUpAfter: {
     kind: 'duration',
@@ -199,134 +182,134 @@ const waiting = {
   retryCount: {
     kind: 'count',
     description: 'retry this many times, without a position in the queue, instead of --wait',
-    option: { long: '--retry-count', argument: 'N' },
+    option: '--retry-count N',
   },
   retryDelay: {
     kind: 'duration',
     default: '200ms',
     description: 'pause between two attempts with retryCount',
-    option: { long: '--retry-delay', argument: 'DUR' },
+    option: '--retry-delay DUR',
   },
   retryJitter: {
     kind: 'duration',
     default: '0s',
     description: 'random time, up to this, added to every retryDelay',
-    option: { long: '--retry-jitter', argument: 'DUR' },
+    option: '--retry-jitter DUR',
   },
   supersede: {
     field: 'isSuperseded',
     kind: 'boolean',
     default: 'false',
     description: 'the newest waiter wins: older ones with this setting leave the queue (exit 75)',
-    option: { long: '--supersede' },
+    option: '--supersede',
   },
   replace: {
     field: 'isReplaced',
     kind: 'boolean',
     default: 'false',
     description: 'as supersede, and a holder with this setting is stopped first (exit 79)',
-    option: { long: '--replace' },
+    option: '--replace',
   },
   maxWaiters: {
     kind: 'count',
     description: 'exit 75 at once when this many waiters are in the queue already',
-    option: { long: '--max-waiters', argument: 'N' },
+    option: '--max-waiters N',
   },
   jitter: {
     kind: 'duration',
     default: '0s',
     description: 'sleep a random time, up to this, before the first attempt',
-    option: { long: '--jitter', argument: 'DUR' },
+    option: '--jitter DUR',
   },
 } as const satisfies Section;
 
 const command = {
   command: {
-    option: { short: '-c', long: '--command', argument: 'STRING' },
+    option: '-c, --command STRING',
     description: "run STRING by /bin/sh -c, as in -c 'a | b'",
   },
   maxRun: {
     kind: 'limit',
     default: 'none',
     description: 'stop the command when it has run this long; exit 124',
-    option: { long: '--max-run', argument: 'DUR' },
+    option: '--max-run DUR',
   },
   signal: {
     field: 'stopSignal',
     kind: 'signal',
     default: 'TERM',
     description: 'the stop signal',
-    option: { long: '--signal', argument: 'SIG' },
+    option: '--signal SIG',
   },
   killAfter: {
     field: 'graceMs',
     kind: 'duration',
     defaultText: 'min(5s, ttl/3)',
     description: 'time between the stop signal and SIGKILL',
-    option: { short: '-k', long: '--kill-after', argument: 'DUR' },
+    option: '-k, --kill-after DUR',
   },
   onLost: {
     kind: 'text',
     description: 'a command to run once when the lock is lost',
-    option: { long: '--on-lost', argument: 'CMD' },
+    option: '--on-lost CMD',
   },
   notify: {
     kind: 'text',
     description: 'a command to run at waiting, acquired, busy, lost and released',
-    option: { long: '--notify', argument: 'CMD' },
+    option: '--notify CMD',
   },
   foreground: {
     kind: 'boolean',
     defaultText: 'by terminal',
     description: "keep the command in the caller's process group",
-    option: { long: '--foreground' },
-    opposite: { long: '--no-foreground', description: 'give the command a session of its own' },
+    option: '--foreground',
+    opposite: ['--no-foreground', 'give the command a session of its own'],
   },
   keepBackground: {
     field: 'keepsBackground',
     kind: 'boolean',
     default: 'false',
     description: 'do not end leftover processes of a command that ended by itself',
-    option: { long: '--keep-background' },
+    option: '--keep-background',
   },
   isolate: {
     field: 'isIsolated',
     kind: 'boolean',
     default: 'false',
     description: 'run the command in a PID namespace, which no process it starts can leave (Linux)',
-    option: { long: '--isolate' },
+    option: '--isolate',
   },
 } as const satisfies Section;
 
 const output = {
   quiet: {
-    option: { short: '-q', long: '--quiet' },
+    option: '-q, --quiet',
     description: 'say nothing but errors',
   },
   verbose: {
-    option: { short: '-v', long: '--verbose' },
+    option: '-v, --verbose',
     description: 'say everything',
   },
   logFormat: {
     kind: 'format',
     default: 'text',
     description: 'print events on stderr as text or as json',
-    option: { long: '--log-format', argument: 'FORMAT' },
+    option: '--log-format FORMAT',
   },
   report: {
-    option: { long: '--report', argument: 'FILE' },
+    option: '--report FILE',
     description: 'write one JSON object about the run',
   },
   dryRun: {
-    option: { long: '--dry-run' },
+    option: '--dry-run',
     description: 'print what would be done, connect to nothing, exit 0',
   },
   help: {
-    option: { short: '-h', long: '--help' },
+    option: '-h, --help',
     description: 'print this help, exit 0',
   },
   version: {
-    option: { short: '-V', long: '--version' },
+    option: '-V, --version',
     description: 'print the version, exit 0',
   },
 } as const satisfies Section;
@@ -425,14 +408,38 @@ export function fieldOf(key: SettingKey): string {
 }
 
 /** One option of a command line. */
-export interface OptionRow extends Spelling {
+export interface OptionRow {
+  /** As in --help: `-w, --wait, --timeout DUR`. */
+  readonly flags: string;
+  /** The first long spelling, by which it is known. */
+  readonly long: string;
+  /** All of them, also those that --help does not show. */
+  readonly spellings: readonly string[];
+  /** Name of the value; absent for a switch. */
+  readonly argument?: string;
   readonly group: Group;
   /** With the default, where help has to say it. */
   readonly description: string;
+  readonly isRepeatable: boolean;
   /** The configuration key that this option sets for one run. */
   readonly key?: ConfigKey;
   /** The value that a switch gives its key. */
   readonly value?: 'true' | 'false';
+}
+
+/** Further spellings, for those who come from flock(1); --help does not show them. */
+const hidden: Readonly<Record<string, readonly string[]>> = {
+  '--nonblock': ['--nb', '--nonblocking'],
+  '--exclusive': ['-e'],
+};
+
+export function parseFlags(flags: string) {
+  const words = flags.split(/,? /);
+  const shown = words.filter((word) => word.startsWith('-'));
+  const long = shown.find((word) => word.startsWith('--')) ?? '';
+  const spelling = { flags, long, spellings: [...shown, ...(hidden[long] ?? [])] };
+  const argument = words.find((word) => !word.startsWith('-'));
+  return argument === undefined ? spelling : { ...spelling, argument };
 }
 
 /** The options of redlock-run. */
@@ -441,19 +448,19 @@ export const optionTable = Object.entries(sections).flatMap(([group, rows]) =>
 ) as readonly OptionRow[];
 
 function optionsOf(key: string, row: SettingRow, group: string) {
-  const { option, opposite } = row;
-  const sets = row.kind === undefined ? { group } : { group, key };
-  return [
-    ...(option ? [{ ...option, ...sets, value: 'true', description: describe(row) }] : []),
-    ...(opposite ? [{ ...opposite, ...sets, value: 'false' }] : []),
-  ];
+  const { option, opposite, kind } = row;
+  const sets = { group, isRepeatable: kind === 'masters', ...(kind === undefined ? {} : { key }) };
+  const on = option && { ...parseFlags(option), value: 'true', description: describe(row) };
+  const [flags = '', description] = opposite ?? [];
+  const off = opposite && { ...parseFlags(flags), value: 'false', description };
+  return [on, off].flatMap((one) => (one ? [{ ...one, ...sets }] : []));
 }
 
 /** A switch that is off unless it is given needs no default. */
 function describe(row: SettingRow): string {
   const description = inOptions(row.description);
   if (row.kind === undefined || row.default === 'false') return description;
-  const notes = [...(row.option?.repeatable ? ['repeat'] : []), `default: ${defaultText(row)}`];
+  const notes = [...(row.kind === 'masters' ? ['repeat'] : []), `default: ${defaultText(row)}`];
   return `${description} (${notes.join('; ')})`;
 }
 

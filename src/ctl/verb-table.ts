@@ -2,7 +2,7 @@
 // page, completion and the parser follow from it. Options for masters and configuration are rows of
 // redlock-run's own table.
 
-import { defaultTextOf, type OptionRow, optionTable } from '../config/setting-table.ts';
+import { defaultTextOf, type OptionRow, optionTable, parseFlags } from '../config/setting-table.ts';
 import type { Call } from './call.ts';
 import { literal } from './names.ts';
 
@@ -30,14 +30,11 @@ function ofRun(long: string, description?: string): OptionRow {
 
 /** `flags` as in --help: `-y, --yes`, `--token T`; a value that ends in `...` may be repeated. */
 function option(flags: string, description: string): OptionRow {
-  const [, short, long = '', argument] = /^(?:(-\w), )?(--[\w-]+)(?: (\S+))?$/.exec(flags) ?? [];
   return {
+    ...parseFlags(flags),
     group: 'Output',
-    long,
     description,
-    ...(short === undefined ? {} : { short }),
-    ...(argument === undefined ? {} : { argument }),
-    ...(argument?.endsWith('...') ? { repeatable: true } : {}),
+    isRepeatable: /\.\.\.$/.test(flags),
   };
 }
 

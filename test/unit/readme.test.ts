@@ -23,11 +23,7 @@ function block(name: string): string {
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
 function optionRow(row: OptionRow): string {
-  const names = [row.short, row.long, ...(row.aliases ?? [])].filter((name) => name !== undefined);
-  const spellings = names.map((name, index) => {
-    const isLast = index === names.length - 1;
-    return `\`${name}${isLast && row.argument !== undefined ? ` ${row.argument}` : ''}\``;
-  });
+  const spellings = row.flags.split(', ').map((name) => `\`${name}\``);
   return `| ${cell(spellings.join(', '))} | ${cell(row.description)} |`;
 }
 
