@@ -17,7 +17,12 @@ import {
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import { Calls, callOf, type Removal, withoutWaiter } from './calls/script-calls.ts';
-import { ConnectedServer, lastAnswersMs, type ServerSettings, type ServerUse } from './connected-server.ts';
+import {
+  ConnectedServer,
+  lastAnswersMs,
+  type ServerSettings,
+  type ServerUse,
+} from './connected-server.ts';
 import type { Origin } from './connection/client.ts';
 import type { Connection, ExactRequest } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
