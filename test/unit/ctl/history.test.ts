@@ -6,6 +6,7 @@ import type { PastRun } from '../../../src/ctl/history/run-history.ts';
 import { endingOf, historyRows, kindOf, sentenceOf } from '../../../src/ctl/history/run-text.ts';
 import { outcomeTable } from '../../../src/text/outcomes.ts';
 import { generous } from '../../servers/patience.ts';
+import { run as aRun, blocker } from './past-run.ts';
 
 const zone = process.env.TZ;
 beforeEach(() => {
@@ -16,44 +17,8 @@ afterEach(() => {
   else process.env.TZ = zone;
 });
 
-const blocker = {
-  kind: 'redlock-run',
-  token: 't',
-  host: 'web2',
-  pid: 4711,
-  user: 'ops',
-  label: 'restore.sh',
-  note: null,
-  url: null,
-  since: '2026-11-21T01:00:00.000Z',
-};
-const run: PastRun = {
-  name: 'a',
-  token: 't',
-  host: 'web1',
-  pid: 1,
-  user: 'ops',
-  label: 'backup',
-  masters: 3,
-  count: 1,
-  firstAt: null,
-  note: null,
-  url: null,
-  beganAt: '2026-11-21T01:00:00.000Z',
-  acquiredAt: null,
-  endedAt: '2026-11-21T01:00:00.000Z',
-  waitMs: 0,
-  heldMs: 1,
-  outcome: 'ran',
-  exitCode: 0,
-  signal: null,
-  status: 0,
-  fence: null,
-  blocker: null,
-  stoppedBy: null,
-  lossReason: null,
-  unkillable: [],
-};
+const ended = { beganAt: aRun.beganAt, endedAt: aRun.beganAt };
+const run: PastRun = { ...aRun, ...ended, name: 'a' };
 
 const held = 'held by ops@web2, pid 4711, restore.sh, since 2026-11-21 02:00:00';
 

@@ -10,23 +10,11 @@ import {
 import { breakLabel, type Holder, type LockState } from '../../../src/ctl/lock-state.ts';
 import { renderAct, renderRun, vanished } from '../../../src/lock/history.ts';
 import { noHistory, type SeenHistory } from '../../../src/redis/snapshot.ts';
+import { holder as aHolder } from './past-run.ts';
 
-const run = (token: string, label = 'job') =>
-  renderRun({
-    token,
-    host: 'web1',
-    pid: 1,
-    user: 'ops',
-    label,
-    outcome: 'ran',
-    waitMs: 0,
-    heldMs: 0,
-    exitCode: 0,
-    signal: null,
-    status: 0,
-    fence: null,
-    blocker: null,
-  });
+const self = { host: 'web1', pid: 1, user: 'ops' };
+const ended = { outcome: 'ran', waitMs: 0, heldMs: 0, exitCode: 0, status: 0 };
+const run = (token: string, label = 'job') => renderRun({ token, ...self, label, ...ended });
 const by = { user: 'ops', host: 'web1', pid: 2, note: null };
 const act = (id: string) => renderAct({ kind: 'stop', id, by, token: 't' });
 
@@ -49,21 +37,7 @@ it.each([
   ]);
 });
 
-const holder: Holder = {
-  kind: 'redlock-run',
-  token: 't',
-  host: 'web1',
-  pid: 1,
-  user: 'ops',
-  since: at(10),
-  label: 'job',
-  note: null,
-  url: null,
-  forPid: null,
-  slot: null,
-  votes: 3,
-  endedAt: null,
-};
+const holder: Holder = { ...aHolder, since: at(10) };
 
 const lockOf = (sharing: LockState['sharing'], holders: readonly Holder[]) =>
   ({ name: 'n', state: 'held', sharing, holders, quorum: 2, fence: null }) as unknown as LockState;
@@ -105,8 +79,8 @@ it('acts, each once, among runs', () => {
 const begun = (...starts: (readonly [token: string, takenAtMs: number])[]) => ({
   ...noHistory,
   starts: starts.map(([token, takenAtMs]) => {
-    const self = { host: 'web1', pid: 1, user: 'ops', label: 'job' };
-    const line = renderRun({ token, ...self, outcome: vanished, waitMs: 5, status: 0 });
+    const begun = { label: 'job', outcome: vanished, waitMs: 5, status: 0 };
+    const line = renderRun({ token, ...self, ...begun });
     return { token, takenAtMs, line };
   }),
 });

@@ -13,6 +13,7 @@ import type { Holder, LockState } from '../../../src/ctl/lock-state.ts';
 import { renderTop } from '../../../src/ctl/top.ts';
 import { vanished } from '../../../src/lock/history.ts';
 import { topSize } from '../../pictures/scenes.ts';
+import { holder as aHolder, run as aRun, blocker } from './past-run.ts';
 
 const picture = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
@@ -37,21 +38,7 @@ function masked(text: string): string {
 
 const at = (seconds: number) => new Date(2026, 10, 24, 17, 33, seconds).toISOString();
 
-const holder: Holder = {
-  kind: 'redlock-run',
-  token: 't',
-  host: 'web1',
-  user: 'ops',
-  pid: 4701,
-  label: 'deploy.sh',
-  since: at(0),
-  note: null,
-  url: null,
-  forPid: null,
-  slot: null,
-  votes: 3,
-  endedAt: null,
-};
+const holder: Holder = { ...aHolder, label: 'deploy.sh', since: at(0) };
 const lock: LockState = {
   name: 'deploy',
   state: 'held',
@@ -100,40 +87,23 @@ it('top.svg', () => {
   expect(shown).toEqual([...new Set(lines.map(({ text }) => masked(text)).filter(Boolean))]);
 });
 
-const blocker: PastHolder = { ...holder, token: 't', label: 'backup.sh' };
 const run: PastRun = {
+  ...aRun,
   name: 'database',
-  token: 't',
   host: 'web3',
-  pid: 4701,
-  user: 'ops',
-  label: 'backup.sh',
-  note: null,
-  url: null,
-  beganAt: at(5),
   acquiredAt: null,
   endedAt: null,
   waitMs: 50,
   heldMs: null,
   outcome: vanished,
-  exitCode: null,
-  signal: null,
-  status: null,
-  fence: 1,
-  blocker: null,
-  count: 1,
-  firstAt: null,
-  masters: 3,
-  stoppedBy: null,
-  lossReason: null,
-  unkillable: [],
 };
-const ran: PastRun = { ...run, host: 'web1', outcome: 'ran', exitCode: 0, status: 0 };
-const waited: PastRun = { ...ran, host: 'web2', waitMs: 6_900, blocker };
+const by: PastHolder = { ...blocker, host: 'web1', label: 'backup.sh' };
+const ran: PastRun = { ...run, host: 'web1', outcome: 'ran' };
+const waited: PastRun = { ...ran, host: 'web2', waitMs: 6_900, blocker: by };
 const runs: PastRun[] = [
   { ...ran, beganAt: at(-1), acquiredAt: at(-1), endedAt: at(9), heldMs: 9_200 },
   { ...waited, beganAt: at(2), acquiredAt: at(9), endedAt: at(10), heldMs: 820 },
-  { ...run, outcome: 'busy', endedAt: at(5), blocker },
+  { ...run, outcome: 'busy', beganAt: at(5), endedAt: at(5), blocker: by },
   { ...run, beganAt: at(15), acquiredAt: at(15) },
 ];
 
