@@ -154,9 +154,8 @@ async function whyUnguarded(folder: string): Promise<string | null> {
 
 /** So that doctor says whether an installation is complete before there are any masters. */
 async function reportGuard(folder: string, tell: Call['tell']): Promise<void> {
-  const findings = await import('../ctl/doctor/set-findings.ts');
-  const { message } = findings.guard(await whyUnguarded(folder));
-  tell(`guard: ${message}`);
+  const { canGuard } = await import('../ctl/doctor/set-checks.ts');
+  tell(`guard: ${(await whyUnguarded(folder)) ?? canGuard}`);
 }
 
 function holderRecord(environment: NodeJS.ProcessEnv): HolderRecord {

@@ -8,10 +8,10 @@ import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
-import { type ServerVersion, serverVersionOf } from './server-version.ts';
+import { type ServerVersion, serverVersionOf } from './facts.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
-/** Assumed when no master tells its version. */
+/** Assumed when no master reports its version. */
 const defaultServer: ServerVersion = { name: 'Redis', version: '7.0' };
 
 export async function acl({ args, settings, clock, print, tell }: Call): Promise<number> {
@@ -25,7 +25,9 @@ export async function acl({ args, settings, clock, print, tell }: Call): Promise
       : { server: serverVersionOf(await connection.facts('server')) };
   });
   const known = answers.flatMap((answer) => (isFailed(answer) ? [] : (answer.server ?? [])));
-  const [{ name, version } = defaultServer] = known.sort((a, b) => byVersion(a.version, b.version));
+  const [{ name, version } = defaultServer] = known.sort((a, b) =>
+    a.version.localeCompare(b.version, 'en', { numeric: true }),
+  );
   const hasConfig = args.has('--config-get');
   const users = programs.map((program) => ({
     user: program,
@@ -41,9 +43,4 @@ export async function acl({ args, settings, clock, print, tell }: Call): Promise
   for (const { user, rules } of users)
     print(`ACL SETUSER ${user} on >PASSWORD ${rules.join(' ')}\n`);
   return exitCode.ok;
-}
-
-/** Lowest first. */
-export function byVersion(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
 }

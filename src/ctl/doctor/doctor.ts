@@ -1,65 +1,34 @@
-// `redlockctl doctor`: checks whether a set of masters is fit for locks. It gathers facts, has them
-// judged, and prints the findings, the worst first. Under --strict the findings that --accept names
-// may be a warning or unknown, but never an error. *Note:* it takes a real lock of its own name on
-// every master for a moment, because nothing less shows that a run would work.
+// `redlockctl doctor`: checks whether a set of masters is fit for locks. It gathers facts, applies
+// the checks to them, and prints the findings, the worst first. Under --strict the findings that
+// --accept names may be a warning or unknown, but never an error. *Note:* it takes a real lock of
+// its own name on every master for a moment, because nothing less shows that a run would work.
 
 import type { Tone, TonedLine } from '../../cli/colour.ts';
 import { fittedLines, toned } from '../../cli/rows.ts';
 import { renderTable } from '../../cli/table.ts';
-import type { Failed } from '../../lock/types.ts';
-import type { MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { areMarked } from '../../redis/restart.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
 import type { Call, VerbArguments } from '../call.ts';
-import { MasterQuery } from '../master-query.ts';
+import { allLines, MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
-import { gatherFacts, type MasterFacts } from './facts.ts';
+import { gatherFacts } from './facts.ts';
+import { type Finding, findingsOf, type Grade, grades } from './findings.ts';
+import { markedForMs, masterChecks } from './master-checks.ts';
 import {
-  type Assessment,
-  type Circumstances,
-  type Finding,
-  type Grade,
-  grades,
-} from './findings.ts';
-import { freezeFindings, freezesCheck } from './freezes.ts';
-import { listFindings, listsCheck } from './list-findings.ts';
-import { masterCheckNames, masterFindings } from './master-findings.ts';
-import { isWaitedFor } from './restart-findings.ts';
-import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
-
-/** What the checks of the masters together, of this machine and of the configuration look at. */
-interface Seen {
-  readonly facts: readonly (MasterFacts | Failed)[];
-  readonly addresses: readonly MasterAddress[];
-  readonly settings: CtlSettings;
-  readonly around: Circumstances;
-  /** Why a run could not guard its command here; null: it could. */
-  readonly whyUnguarded: string | null;
-}
-
-/** By name, in the order in which they are told. */
-const setChecks: Readonly<Record<string, (seen: Seen) => Assessment>> = {
-  quorum: ({ facts, around }) => quorum(facts, (fact) => isWaitedFor(fact, around)),
-  count: ({ addresses }) => count(addresses.length),
-  hosts: ({ addresses }) => hosts(addresses),
-  duplicates: ({ facts }) => duplicates(facts),
-  guard: ({ whyUnguarded }) => guard(whyUnguarded),
-  configFile: ({ settings }) => configFile(settings.configFile, settings.minorWarnings),
-};
-/** Of each master. */
-const reachableCheck = 'reachable';
+  freezeChecks,
+  listChecks,
+  reachability,
+  type SeenFreeze,
+  setChecks,
+} from './set-checks.ts';
 
 /** Every name that a finding can have. */
-const checkNames = [
-  ...Object.keys(setChecks),
-  reachableCheck,
-  ...masterCheckNames,
-  listsCheck,
-  freezesCheck,
-];
+const checkNames = [setChecks, reachability, masterChecks, listChecks, freezeChecks].flatMap(
+  (checks) => Object.keys(checks),
+);
 
 /**
  * The names of the checks that are accepted: `--accept mode --accept hosts`, `--accept mode hosts`
@@ -85,49 +54,61 @@ function acceptedChecks({ operands, textsOf }: VerbArguments): ReadonlySet<strin
 }
 
 export async function doctor(call: Call): Promise<number> {
-  const { args, settings, clock, print, printLines, columns } = call;
+  const { args, print, printLines, columns } = call;
   const accepted = acceptedChecks(args);
-  const query = await MasterQuery.of(settings, clock);
-  const facts = await gatherFacts(query, settings, clock);
-  const { masterTimeoutMs, local } = settings;
-  const around = { ...marksOf(facts, settings), masterTimeoutMs, isLocal: local };
-  const addresses = query.servers.map(({ origin }) => origin);
-  const whyUnguarded = await call.whyUnguarded();
-  const seen: Seen = { facts, addresses, settings, around, whyUnguarded };
-  const findings: Finding[] = [
-    ...Object.entries(setChecks).map(([check, assess]) => ({
-      check,
-      master: null,
-      ...assess(seen),
-    })),
-    ...facts.flatMap((fact, at): Finding[] => {
-      const master = query.servers[at]?.name ?? '';
-      const answer = { check: reachableCheck, master, ...reachable(isFailed(fact) ? fact : null) };
-      return isFailed(fact) ? [answer] : [answer, ...masterFindings(master, fact, around)];
-    }),
-    ...listFindings(facts, around.isMarked && settings.differingMasters !== 'ignore', clock.now()),
-    // The older protocol knows no freezes.
-    ...(settings.protocol === 'redlock' ? await freezeFindings(query) : []),
-  ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
+  const findings = await examine(call);
   if (args.has('--json')) print(jsonLine({ worst: worstOf(findings), findings }));
   else printLines(renderFindings(findings, columns));
-  const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
-  if (has('error')) return exitCode.config;
+  if (worstOf(findings) === 'error') return exitCode.config;
   const isOpen = ({ check, grade }: Finding) => grade !== 'ok' && !accepted.has(check);
   return args.has('--strict') && findings.some(isOpen) ? exitCode.warnings : exitCode.ok;
 }
 
-/** What the findings need to know of the marks of all masters. */
-function marksOf(
-  facts: readonly (MasterFacts | Failed)[],
-  settings: CtlSettings,
-): Pick<Circumstances, 'restartGraceMs' | 'isMarked' | 'oldestMarkMs'> {
-  const marks = facts.flatMap((fact) => (isFailed(fact) ? [] : (fact.mark?.forMs ?? [])));
-  return {
+/** All findings, the worst first. */
+async function examine(call: Call): Promise<Finding[]> {
+  const { settings, clock } = call;
+  const query = await MasterQuery.of(settings, clock);
+  const facts = await gatherFacts(query, settings, clock);
+  const around = {
     restartGraceMs: settings.restartGraceMs,
     isMarked: areMarked(settings.restartGraceMs, settings.protocol),
-    oldestMarkMs: Math.max(0, ...marks),
+    oldestMarkMs: Math.max(
+      0,
+      ...facts.map((fact) => (isFailed(fact) ? 0 : (markedForMs(fact) ?? 0))),
+    ),
+    masterTimeoutMs: settings.masterTimeoutMs,
+    isLocal: settings.local,
   };
+  const masters = facts.map((fact) => (isFailed(fact) ? fact : { ...fact, ...around }));
+  const addresses = query.servers.map(({ origin }) => origin);
+  const { configFile, minorWarnings } = settings;
+  const whyUnguarded = await call.whyUnguarded();
+  const set = { masters, addresses, configFile, minorWarnings, whyUnguarded };
+  const isCompared = around.isMarked && settings.differingMasters !== 'ignore';
+  const frozen = await frozenLocks(query, settings);
+  return [
+    ...findingsOf(setChecks, null, set),
+    ...masters.flatMap((seen, at) => {
+      const master = query.servers[at]?.name ?? '';
+      const reached = findingsOf(reachability, master, seen);
+      return isFailed(seen) ? reached : [...reached, ...findingsOf(masterChecks, master, seen)];
+    }),
+    ...findingsOf(listChecks, null, { masters, isCompared, now: clock.now() }),
+    ...frozen.flatMap((lock) => findingsOf(freezeChecks, null, lock)),
+  ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
+}
+
+async function frozenLocks(query: MasterQuery, { protocol }: CtlSettings): Promise<SeenFreeze[]> {
+  if (protocol !== 'redlock') return []; // The older protocol knows no freezes.
+  query.reset();
+  const names = await query.frozenNames('*');
+  const reports = await query.reports(names);
+  const histories = await query.histories(names, allLines);
+  return names.map((name, at) => ({
+    name,
+    reports: reports[at] ?? [],
+    histories: histories[at] ?? [],
+  }));
 }
 
 const tones: Readonly<Record<Grade, Tone>> = {
@@ -146,28 +127,22 @@ export function renderFindings(
   columns: number | null = null,
 ): TonedLine[] {
   const groups = merged(findings);
-  const problems = groups
-    .filter(({ grade }) => grade !== 'ok')
-    .map((group) => problemLines(group, columns));
-  const fine = groups
-    .filter(({ grade }) => grade === 'ok')
-    .map(({ check, masters, message }) => {
-      return [
-        check,
-        masters.length > 1 ? `${masters.length} masters` : (masters[0] ?? ''),
-        message,
-      ];
-    });
+  const fine = groups.filter(({ grade }) => grade === 'ok');
+  const rows = fine.map(({ check, masters, message }) => [
+    check,
+    masters.length > 1 ? `${masters.length} masters` : (masters[0] ?? ''),
+    message,
+  ]);
+  const [head, ...others] = toned(renderTable(['CHECK', 'MASTER', 'RESULT'], rows), 'plain');
   const counts = grades.map((grade) =>
     countLine(grade, groups.filter((group) => group.grade === grade).length),
   );
-  const [head, ...rows] = toned(renderTable(['CHECK', 'MASTER', 'RESULT'], fine), 'plain');
-  const parts: TonedLine[][] = [
-    ...problems,
-    fittedLines(head ? [{ ...head, tone: 'head' }, ...rows] : [], columns),
+  const blocks: TonedLine[][] = [
+    ...groups.filter((group) => !fine.includes(group)).map((group) => problemLines(group, columns)),
+    fittedLines(head ? [{ ...head, tone: 'head' }, ...others] : [], columns),
     fittedLines(toned(counts.join(', '), tones[worstOf(findings)]), columns),
-  ].filter((part) => part.length > 0);
-  return parts.flatMap((part, at) => (at === 0 ? part : [...toned('\n', 'plain'), ...part]));
+  ].filter((block) => block.length > 0);
+  return blocks.flatMap((block, at) => (at === 0 ? block : [...toned('\n', 'plain'), ...block]));
 }
 
 /** Of what is shown: "no errors", "1 warning", "2 unknown", "22 ok" */
@@ -177,7 +152,7 @@ function countLine(grade: Grade, count: number): string {
   return `${count === 0 ? 'no' : count} ${count === 0 && !isNoun ? `checks ${word}` : word}`;
 }
 
-type Group = Omit<Finding, 'master'> & { readonly masters: readonly string[] };
+type Group = Finding & { readonly masters: readonly string[] };
 
 /** Merges equal findings about several masters; findings of one check stay together. */
 function merged(findings: readonly Finding[]): Group[] {
@@ -189,13 +164,10 @@ function merged(findings: readonly Finding[]): Group[] {
   }
   const checks = [...new Set(findings.map(({ check }) => check))];
   return [...groups.values()]
-    .map(([first, ...others]) => {
-      const { master, ...rest } = first as Finding;
-      return {
-        ...rest,
-        masters: [first as Finding, ...others].flatMap((finding) => finding.master ?? []),
-      };
-    })
+    .map((group) => ({
+      ...(group[0] as Finding),
+      masters: group.flatMap((one) => one.master ?? []),
+    }))
     .sort(
       (a, b) =>
         grades.indexOf(a.grade) - grades.indexOf(b.grade) ||
@@ -208,14 +180,15 @@ function problemLines(
   columns: number | null,
 ): TonedLine[] {
   const which = masters.length === 0 ? '' : `${masters.join(', ')}: `;
-  const told = [
+  const lines = [
     ...toned(`${grade}: ${check}: ${which}${message}`, tones[grade]),
     ...(why === null ? [] : toned(`  why: ${why}`, 'plain')),
   ];
   // A command is left whole, so that it can be copied.
-  return [...fittedLines(told, columns), ...(fix === null ? [] : toned(`  fix: ${fix}`, 'plain'))];
+  return [...fittedLines(lines, columns), ...(fix === null ? [] : toned(`  fix: ${fix}`, 'plain'))];
 }
 
+/** Of findings of which the worst comes first. */
 function worstOf(findings: readonly Finding[]): Grade {
   return findings[0]?.grade ?? 'ok';
 }

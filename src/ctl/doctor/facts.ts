@@ -1,4 +1,4 @@
-// What a master tells about itself. null: it does not tell, or in an unknown form. *Note:* servers
+// What a master reports about itself. null: it does not, or in an unknown form. *Note:* servers
 // that refuse INFO or CONFIG are common (managed services), so null must never count as ok.
 
 import type { Clock } from '../../lock/ports.ts';
@@ -7,57 +7,34 @@ import type { MasterAddress } from '../../redis/address.ts';
 import { maxReplyBytes } from '../../redis/connection/client.ts';
 import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
-import type { ServerIdentity, UsedSet } from '../../redis/identity.ts';
+import type { ServerIdentity } from '../../redis/identity.ts';
 import { testMaster } from '../../redis/self-test.ts';
 import type { Server } from '../../redis/server.ts';
 import { printable } from '../../text/foreign-text.ts';
 import type { MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
-import { type ClockReading, rateOf, readClock, tolerableRate } from './clock-rate.ts';
-import { type ServerVersion, serverVersionOf } from './server-version.ts';
+import { rateOf, readClock, tolerableRate } from './clock-rate.ts';
 
-/** Its mark; null: there is none. */
-export interface MarkFact {
-  readonly id: string | null;
-  /** By our clock, and for how long it has stood by the master's. */
-  readonly since: number | null;
-  readonly forMs: number | null;
-  /** The sets of masters that hosts have used lately. */
-  readonly sets: readonly UsedSet[];
+/** Of a master that has answered. */
+export type MasterFacts = Exclude<Awaited<ReturnType<typeof examine>>, Failed>;
+
+export interface ServerVersion {
+  readonly name: 'Redis' | 'Valkey';
+  /** Digits and points, as in 7.0.15. */
+  readonly version: string;
 }
 
-export interface MasterFacts {
-  readonly address: MasterAddress;
-  readonly server: ServerVersion | null;
-  readonly runId: string | null;
-  /** `standalone`, `cluster` or `sentinel`. */
-  readonly mode: string | null;
-  /** `master`, `slave`, `sentinel` or `active-replica`. */
-  readonly role: string | null;
-  /** `active-active`, or null. */
-  readonly replication: string | null;
-  readonly replicaCount: number | null;
-  readonly uptimeMs: number | null;
-  readonly isAppending: boolean | null;
-  /** appendfsync: `always`, `everysec` or `no`. */
-  readonly fsync: string | null;
-  /** Bytes; 0: no limit. */
-  readonly maxMemory: number | null;
-  readonly usedMemory: number | null;
-  readonly evictionPolicy: string | null;
-  /** Addresses that the server listens on, separated by spaces. */
-  readonly bind: string | null;
-  readonly isProtected: boolean | null;
-  /** Whether it answers clients that give no password. */
-  readonly isOpen: boolean | null;
-  /** Round trips, the shortest first. */
-  readonly roundTripsMs: readonly number[];
-  /** Readings of the master's clock, at least a second apart. */
-  readonly clockReadings: readonly ClockReading[];
-  /** Its mark under the prefix; null: it was not asked for, or is not shown. */
-  readonly mark: MarkFact | null;
-  /** Why the master could not keep a lock; null: it could. */
-  readonly refusal: Failed | null;
+/**
+ * `info`: by field. null: it reports no version. Valkey also reports a Redis version, which is
+ * always the same.
+ */
+export function serverVersionOf(info: Readonly<Record<string, string>>): ServerVersion | null {
+  const versionIn = (field: string) =>
+    /^\d{1,4}(\.\d{1,9}){1,3}(?![\d.])/.exec(info[field] ?? '')?.[0] ?? null;
+  const valkey = versionIn('valkey_version');
+  if (valkey !== null) return { name: 'Valkey', version: valkey };
+  const redis = versionIn('redis_version');
+  return redis === null ? null : { name: 'Redis', version: redis };
 }
 
 /** The least time between the two readings of a clock. */
@@ -78,11 +55,7 @@ export async function gatherFacts(
   return query.ask((server) => examine(server, settings, clock), timeoutMs);
 }
 
-async function examine(
-  server: Server<MasterAddress>,
-  settings: CtlSettings,
-  clock: Clock,
-): Promise<MasterFacts | Failed> {
+async function examine(server: Server<MasterAddress>, settings: CtlSettings, clock: Clock) {
   const connection = await server.connected();
   if (isFailed(connection)) return connection;
   const startedAt = clock.now();
@@ -90,14 +63,13 @@ async function examine(
   const before = await readClock(askTime);
   const identity = await connection.identity;
   if (isFailed(identity)) return identity;
-  const told = await tell(connection, identity);
-  const open = await isOpen(server.origin, clock);
-  const refusal = await testMaster(server.origin, settings, clock);
+  const reported = await factsOf(connection, identity);
+  const isOpen = await answersStrangers(server.origin, clock);
+  const refusal: Failed | null = await testMaster(server.origin, settings, clock);
   await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
   const after = await readClock(askTime);
   if (isFailed(before)) return before;
   if (isFailed(after)) return after;
-  const roundTripsMs = [...before.roundTripsMs, ...after.roundTripsMs].sort((a, b) => a - b);
   const clockReadings = [before.reading, after.reading];
   if (Math.abs(rateOf(clockReadings)?.least ?? 0) >= tolerableRate) {
     await clock.sleep(betweenReadingsMs);
@@ -107,27 +79,18 @@ async function examine(
   }
   return {
     address: server.origin,
-    ...told,
-    isOpen: open,
+    ...reported,
+    isOpen,
+    /** Why the master could not keep a lock; null: it could. */
     refusal,
-    roundTripsMs,
+    /** Of the master's clock, at least a second apart. */
     clockReadings,
-    mark: markFactOf(identity, clock),
+    /** The shortest first. */
+    roundTripsMs: [...before.roundTripsMs, ...after.roundTripsMs].sort((a, b) => a - b),
   };
 }
 
-function markFactOf({ mark }: ServerIdentity, clock: Clock): MarkFact | null {
-  if (mark === null || mark.id === null)
-    return mark && { id: null, since: null, forMs: null, sets: [] };
-  return { ...mark, id: mark.id, forMs: clock.now() - mark.since };
-}
-
-type Told = Omit<
-  MasterFacts,
-  'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'mark' | 'refusal'
->;
-
-async function tell(connection: Connection, identity: ServerIdentity): Promise<Told> {
+async function factsOf(connection: Connection, identity: ServerIdentity) {
   const [info, fsync, bind, protection] = await Promise.all([
     connection.facts(),
     setting(connection, 'appendfsync'),
@@ -138,22 +101,31 @@ async function tell(connection: Connection, identity: ServerIdentity): Promise<T
     /^\d{1,15}$/.test(info[field] ?? '') ? Number(info[field]) : null;
   const word = (field: string) => (info[field] === undefined ? null : printable(info[field]));
   const uptimeSeconds = number('uptime_in_seconds');
-  const { mode, role, replication } = identity;
+  const { mode, role, replication, mark, repliedAt } = identity;
   return {
     server: serverVersionOf(info),
     runId: word('run_id'),
+    /** `standalone`, `cluster` or `sentinel`. */
     mode,
+    /** `master`, `slave`, `sentinel` or `active-replica`. */
     role: role === null ? word('role') : printable(role),
+    /** `active-active`, or null. */
     replication,
     replicaCount: number('connected_slaves'),
     uptimeMs: uptimeSeconds === null ? null : uptimeSeconds * 1000,
     isAppending: info.aof_enabled === undefined ? null : info.aof_enabled === '1',
+    /** appendfsync: `always`, `everysec` or `no`. */
     fsync,
+    /** Bytes; 0: no limit. */
     maxMemory: number('maxmemory'),
     usedMemory: number('used_memory'),
     evictionPolicy: word('maxmemory_policy'),
+    /** Addresses that the server listens on, separated by spaces. */
     bind,
     isProtected: protection === null ? null : protection === 'yes',
+    /** Under the prefix, as it was shown at `repliedAt`; null: it was not asked for, or is hidden. */
+    mark,
+    repliedAt,
   };
 }
 
@@ -163,7 +135,8 @@ async function setting(connection: Connection, name: string): Promise<string | n
   return Array.isArray(reply) && typeof reply[1] === 'string' ? printable(reply[1], 200) : null;
 }
 
-async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {
+/** Whether it answers clients that give no password. */
+async function answersStrangers(address: MasterAddress, clock: Clock): Promise<boolean | null> {
   const { username, password, passwordSource, ...stranger } = address;
   const connection = await Connection.dial(stranger, clock, maxReplyBytes.brief, null);
   if (isFailed(connection)) return null;

@@ -1,10 +1,9 @@
-// The findings of the doctor, which --json prints: their form, the form of a check of one master
-// that comes to one (facts in, a verdict out), and what several checks say of an address or of a
-// remedy. Pure. "unknown" is a grade of its own, neither ok nor an error: a managed service that
-// does not tell whether it evicts may evict.
+// A finding of the doctor, which --json prints, and the form of a check that comes to it: a row of
+// a table with why a fault matters, how to fix it, and what the facts show. Pure. "unknown" is a
+// grade of its own, neither ok nor an error: a managed service that does not report whether it
+// evicts may evict.
 
 import type { MasterAddress } from '../../redis/address.ts';
-import type { MasterFacts } from './facts.ts';
 
 export const grades = ['error', 'warning', 'unknown', 'ok'] as const;
 export type Grade = (typeof grades)[number];
@@ -21,6 +20,42 @@ export interface Finding {
   readonly why: string | null;
   /** How to fix it, most often a command; null with grade ok. */
   readonly fix: string | null;
+}
+
+/** `own`: in place of the texts of the row. */
+export type Verdict = readonly [
+  grade: Grade,
+  message: string,
+  own?: { readonly why?: string; readonly fix?: string },
+];
+
+type Text<Seen> = string | ((seen: Seen) => string);
+
+export interface Check<Seen> {
+  readonly why: Text<Seen>;
+  readonly fix: Text<Seen>;
+  readonly find: (seen: Seen) => Verdict | readonly Verdict[];
+}
+
+/** By name, in the order in which they are shown. The names do not change: --json prints them. */
+export type Checks<Seen> = Readonly<Record<string, Check<Seen>>>;
+
+/** `master`: null for what is about all masters together. */
+export function findingsOf<Seen>(
+  checks: Checks<Seen>,
+  master: string | null,
+  seen: Seen,
+): Finding[] {
+  const textOf = (text: Text<Seen>) => (typeof text === 'string' ? text : text(seen));
+  return Object.entries(checks).flatMap(([check, { why, fix, find }]) => {
+    const found = find(seen);
+    const verdicts = (typeof found[0] === 'string' ? [found] : found) as readonly Verdict[];
+    return verdicts.map(([grade, message, own = {}]): Finding => {
+      const base = { check, grade, master, message };
+      if (grade === 'ok') return { ...base, why: null, fix: null };
+      return { ...base, why: own.why ?? textOf(why), fix: own.fix ?? textOf(fix) };
+    });
+  });
 }
 
 /** A shell line that runs these commands on the server. The user of the locks may hardly do so. */
@@ -40,21 +75,3 @@ export function isOnThisMachine({ path, host = '', sentinels }: MasterAddress): 
     return sentinels.hosts.every((one) => isOnThisMachine({ name: '', db: 0, ...one }));
   return path !== undefined || /^(localhost|127\..*|::1)$/i.test(host);
 }
-
-export interface Circumstances {
-  readonly restartGraceMs: number;
-  /** Whether runs mark the masters, and the longest time for which one has had its mark. */
-  readonly isMarked: boolean;
-  readonly oldestMarkMs: number;
-  readonly masterTimeoutMs: number;
-  readonly isLocal: boolean;
-}
-
-export type Verdict = readonly [grade: Grade, message: string, why?: string, fix?: string];
-export type Check = (facts: MasterFacts, circumstances: Circumstances) => Verdict;
-
-export const grantInfo = 'grant INFO (redlockctl acl prints the rules), or ask the provider';
-export const grantConfig =
-  'grant CONFIG GET (redlockctl acl --config-get; it also shows passwords), or ask the provider';
-
-export type Assessment = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;

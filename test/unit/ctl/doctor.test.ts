@@ -5,17 +5,11 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { type ClockReading, rateOf, readClock } from '../../../src/ctl/doctor/clock-rate.ts';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
-import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
-import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
-import { isWaitedFor } from '../../../src/ctl/doctor/restart-findings.ts';
-import { serverVersionOf } from '../../../src/ctl/doctor/server-version.ts';
-import {
-  configFile,
-  count,
-  duplicates,
-  hosts,
-  quorum,
-} from '../../../src/ctl/doctor/set-findings.ts';
+import { type MasterFacts, serverVersionOf } from '../../../src/ctl/doctor/facts.ts';
+import { findingsOf } from '../../../src/ctl/doctor/findings.ts';
+import { masterChecks } from '../../../src/ctl/doctor/master-checks.ts';
+import { type SeenSet, setChecks } from '../../../src/ctl/doctor/set-checks.ts';
+import type { Failed } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
 const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({
@@ -43,7 +37,8 @@ const healthy: MasterFacts = {
   isOpen: false,
   roundTripsMs: [0.5, 0.6, 0.7],
   clockReadings: [reading(0, 3), reading(1_000, 3)],
-  mark: { id: 'm', since: 0, forMs: 86_400_000, sets: [] },
+  mark: { id: 'm', since: -86_400_000, sets: [] },
+  repliedAt: 0,
   refusal: null,
 };
 const around = {
@@ -54,17 +49,17 @@ const around = {
   isLocal: false,
 };
 
-function judge(changes: Partial<MasterFacts>, circumstances = {}) {
-  return masterFindings('m', { ...healthy, ...changes }, { ...around, ...circumstances });
+function findingsFor(changes: Partial<MasterFacts>, circumstances = {}) {
+  return findingsOf(masterChecks, 'm', { ...healthy, ...around, ...changes, ...circumstances });
 }
 const lessThanOk = (changes: Partial<MasterFacts>, circumstances = {}) =>
-  judge(changes, circumstances)
+  findingsFor(changes, circumstances)
     .filter(({ grade }) => grade !== 'ok')
     .map(({ check, grade, message }) => `${grade} ${check}: ${message}`);
 
 it('a healthy master is ok in every check, and has nothing to fix', () => {
   expect(lessThanOk({})).toEqual([]);
-  expect(judge({}).every(({ why, fix }) => why === null && fix === null)).toBe(true);
+  expect(findingsFor({}).every(({ why, fix }) => why === null && fix === null)).toBe(true);
 });
 
 const open = { isOpen: true, address: parseAddress('redis://127.0.0.1:6379') };
@@ -74,7 +69,7 @@ const local = { restartGraceMs: 0, isLocal: true };
 const grace = { restartGraceMs: 30_000, isMarked: true };
 const allNew = { ...grace, oldestMarkMs: 10_000 };
 const marked = (forMs: number | null) => ({
-  mark: { id: forMs === null ? null : 'm', since: forMs && -forMs, forMs, sets: [] },
+  mark: { id: forMs === null ? null : 'm', since: -(forMs ?? 0), sets: [] },
 });
 
 test.each<[Partial<MasterFacts>, object, string[]]>([
@@ -148,7 +143,7 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
 
 it('does not praise a server that has just come back empty for what it keeps', () => {
   const said = (forMs: number, uptimeMs = 12_000, check = 'restart') =>
-    judge({ ...marked(forMs), uptimeMs }, grace).find((one) => one.check === check)?.message;
+    findingsFor({ ...marked(forMs), uptimeMs }, grace).find((one) => one.check === check)?.message;
   expect(said(10_000)).toBe('keeps every change from now on');
   expect(said(60_000)).toBe('keeps every change over a restart, as its mark shows');
   expect(said(60_000, 61_000)).toBe('says that it keeps every change over a restart');
@@ -163,7 +158,7 @@ test.each<[Partial<MasterFacts>, string]>([
   [{ usedMemory: 3e9, maxMemory: 1 }, 'CONFIG SET maxmemory 5723mb'],
 ])('the fix of %j names no user, because that user may lack the rights', (changes, command) => {
   const fixes = (address: MasterFacts['address']) =>
-    judge({ ...changes, address }).flatMap(({ fix }) => fix ?? []);
+    findingsFor({ ...changes, address }).flatMap(({ fix }) => fix ?? []);
   expect(fixes(healthy.address)).toEqual([
     `as an administrator: redis-cli -h 10.0.0.1 -p 6380 --tls ${command}`,
   ]);
@@ -171,7 +166,7 @@ test.each<[Partial<MasterFacts>, string]>([
 });
 
 test('making a master durable takes two commands, as version 6 needs them', () => {
-  const [fix] = judge({ ...noAof, address: parseAddress('unix:///a') }).flatMap(
+  const [fix] = findingsFor({ ...noAof, address: parseAddress('unix:///a') }).flatMap(
     ({ fix }) => fix ?? [],
   );
   const commands =
@@ -199,7 +194,7 @@ test('a service that forbids INFO and CONFIG is unknown, not ok', () => {
     bind: null,
     isProtected: null,
   };
-  const unknown = judge(changes).filter(({ grade }) => grade === 'unknown');
+  const unknown = findingsFor(changes).filter(({ grade }) => grade === 'unknown');
   expect(unknown.map(({ check }) => check)).toEqual([
     'version',
     'mode',
@@ -214,6 +209,18 @@ test('a service that forbids INFO and CONFIG is unknown, not ok', () => {
 });
 
 describe('of the set', () => {
+  const seen: SeenSet = {
+    masters: [],
+    addresses: [],
+    configFile: null,
+    minorWarnings: [],
+    whyUnguarded: null,
+  };
+  const found = (check: string, changes: Partial<SeenSet>) =>
+    findingsOf(setChecks, null, { ...seen, ...changes }).find((one) => one.check === check);
+  const ofMasters = (check: string, facts: readonly (MasterFacts | Failed)[], circumstances = {}) =>
+    found(check, { masters: facts.map((fact) => ({ ...fact, ...around, ...circumstances })) });
+
   test.each([
     [1, 'warning', '1 master: none may fail', 'when it fails, no lock can be acquired'],
     [2, 'warning', '2 masters: none may fail', 'as with 1, and there is one more that can fail'],
@@ -221,7 +228,8 @@ describe('of the set', () => {
     [4, 'warning', '4 masters: 1 may fail', 'as with 3, and there is one more that can fail'],
     [5, 'ok', '5 masters: 2 may fail', null],
   ])('%i masters: %s, %s', (masterCount, grade, message, why) => {
-    expect(count(masterCount)).toMatchObject({ grade, message, why });
+    const addresses = Array.from({ length: masterCount }, () => healthy.address);
+    expect(found('count', { addresses })).toMatchObject({ grade, message, why });
   });
 
   const down = { kind: 'failed', cause: 'timeout', message: 'no answer within 1500 ms' } as const;
@@ -234,7 +242,7 @@ describe('of the set', () => {
     [[healthy, down, refusing], 'error', 'no quorum: 1 of 3 masters keep locks, 2 are needed'],
     [[healthy, healthy, down, down], 'error', 'no quorum: 2 of 4 masters keep locks, 3 are needed'],
   ])('a lock can be had, or not (%#)', (facts, grade, message) => {
-    expect(quorum(facts, () => false)).toMatchObject({ grade, message });
+    expect(ofMasters('quorum', facts)).toMatchObject({ grade, message });
   });
 
   const again = { ...healthy, fsync: 'everysec', uptimeMs: 10_000 };
@@ -249,8 +257,7 @@ describe('of the set', () => {
   ])(
     'a lock can be had only later, where masters do not vote yet (%#)',
     (facts, grade, message) => {
-      const isSilent = (fact: MasterFacts) => isWaitedFor(fact, { ...around, ...grace });
-      expect(quorum(facts, isSilent)).toMatchObject({ grade, message });
+      expect(ofMasters('quorum', facts, grace)).toMatchObject({ grade, message });
     },
   );
 
@@ -259,7 +266,7 @@ describe('of the set', () => {
     [['10.0.0.1', '10.0.0.1:6380', '10.0.0.3'], 'warning', /^2 on 10.0.0.1$/],
     [['unix:///a', '127.0.0.1', 'localhost:6380'], 'warning', /^3 on this machine$/],
   ])('%j: %s', (urls, grade, message) => {
-    expect(hosts(urls.map(parseAddress))).toMatchObject({
+    expect(found('hosts', { addresses: urls.map(parseAddress) })).toMatchObject({
       grade,
       message: expect.stringMatching(message),
     });
@@ -267,30 +274,25 @@ describe('of the set', () => {
 
   it('a server under two addresses, and servers that do not tell a run_id', () => {
     const other = { ...healthy, address: parseAddress('10.0.0.2') };
-    expect(duplicates([healthy, other])).toMatchObject({
+    const duplicates = (...facts: MasterFacts[]) => ofMasters('duplicates', facts);
+    expect(duplicates(healthy, other)).toMatchObject({
       grade: 'error',
       message: expect.stringMatching(/is the same server as/),
     });
-    expect(duplicates([healthy, { ...other, runId: 'def' }])).toMatchObject({ grade: 'ok' });
-    expect(duplicates([healthy, { ...other, runId: null }])).toMatchObject({ grade: 'unknown' });
-    expect(
-      duplicates([
-        { ...healthy, runId: null },
-        { ...other, runId: null },
-      ]),
-    ).toMatchObject({ grade: 'unknown' });
+    expect(duplicates(healthy, { ...other, runId: 'def' })).toMatchObject({ grade: 'ok' });
+    expect(duplicates(healthy, { ...other, runId: null })).toMatchObject({ grade: 'unknown' });
+    expect(duplicates({ ...healthy, runId: null }, { ...other, runId: null })).toMatchObject({
+      grade: 'unknown',
+    });
   });
 
   it('a file with a readable secret, in whatever words the warning tells of it', () => {
     const even = { kind: 'even-count', file: null, message: 'two', advice: 'add one' } as const;
-    expect(configFile('/etc/redlockrc', [even]).grade).toBe('ok');
+    const [configFile, minorWarnings] = ['/etc/redlockrc', [even]];
+    expect(found('configFile', { configFile, minorWarnings })?.grade).toBe('ok');
     const exposed = { kind: 'exposed-secret', message: 'shown to all', advice: 'hide it' } as const;
-    const found = configFile(null, [
-      even,
-      { ...exposed, file: '/run/pw' },
-      { ...exposed, file: '/etc/redlockrc' },
-    ]);
-    expect(found).toMatchObject({
+    const files = ['/run/pw', '/etc/redlockrc'].map((file) => ({ ...exposed, file }));
+    expect(found('configFile', { minorWarnings: [even, ...files] })).toMatchObject({
       grade: 'error',
       message: '/run/pw: shown to all; /etc/redlockrc: shown to all',
       fix: 'chmod 600 /run/pw /etc/redlockrc',
@@ -316,7 +318,7 @@ it('a clock that was set is off once; one that runs at another rate is off each 
 
 it('problems come first, the worst on top, merged over masters; the rest is a table', () => {
   const both = ['m1', 'm2'].flatMap((master) =>
-    masterFindings(master, { ...healthy, role: 'slave', replicaCount: 1 }, around),
+    findingsOf(masterChecks, master, { ...healthy, ...around, role: 'slave', replicaCount: 1 }),
   );
   const text = renderFindings(both)
     .map((line) => `${line.text}\n`)

@@ -1,8 +1,10 @@
 // What the doctor shows of the sets of masters that hosts have recorded.
 
 import { expect, test } from 'vitest';
-import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
-import { listFindings } from '../../../src/ctl/doctor/list-findings.ts';
+import { findingsOf } from '../../../src/ctl/doctor/findings.ts';
+import type { SeenMaster } from '../../../src/ctl/doctor/master-checks.ts';
+import { listChecks } from '../../../src/ctl/doctor/set-checks.ts';
+import type { Failed } from '../../../src/lock/types.ts';
 import { failed } from '../../../src/redis/errors.ts';
 import type { UsedSet } from '../../../src/redis/identity.ts';
 
@@ -19,14 +21,16 @@ const used = (host: string, ids: string, agoMs: number): UsedSet => ({
 const masterOf = (id: string | null, sets: readonly UsedSet[], since = 0) =>
   ({
     address: { name: `${id}:6379` },
-    mark: { id, since: id && since, forMs: now - since, sets },
-  }) as unknown as MasterFacts;
+    mark: { id, since, sets },
+  }) as unknown as SeenMaster;
 
 const mastersWith = (...sets: readonly UsedSet[]) =>
   ['a', 'b', 'c'].map((id) => masterOf(id, sets));
 
-const shownOf = (facts: Parameters<typeof listFindings>[0], isCompared = true) =>
-  listFindings(facts, isCompared, now).map(({ grade, message }) => `${grade}: ${message}`);
+const shownOf = (masters: readonly (SeenMaster | Failed)[], isCompared = true) =>
+  findingsOf(listChecks, null, { masters, isCompared, now }).map(
+    ({ grade, message }) => `${grade}: ${message}`,
+  );
 
 test.each<[string, UsedSet[], string[]]>([
   ['none', [], ['ok: no host has recorded which masters it uses']],
