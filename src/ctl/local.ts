@@ -17,7 +17,7 @@ export async function local(call: Call): Promise<number> {
   const { localDirectory } = call.settings;
   switch (call.args.name) {
     case 'start':
-      await startLocalMasters({ directory: localDirectory, environment: process.env });
+      await startLocalMasters(localDirectory, process.env);
       return show(call);
     case 'stop':
       return stop(call);

@@ -4,11 +4,14 @@
 // user must find the same masters; two folders would be two locks.
 
 import { lstatSync, mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { LocalError, onDisk } from './error.ts';
 
 /** The kernel's limit is 108 bytes with the final NUL, 104 on a Mac. */
 const maxSocketPathBytes = 100;
+/** For a server to accept a connection, or to start. */
+export const serverTimeoutMs = 5_000;
 
 const nameYourOwn = 'name your own masters with --master';
 /** Not an advice to remove this folder: the user may have named it, and it may contain anything. */
@@ -25,9 +28,8 @@ export function ownDirectory(): string {
  */
 export function socketPaths(directory: string): string[] {
   const paths = ['m1', 'm2', 'm3'].map((name) => join(directory, `${name}.sock`));
-  if (paths.some((path) => Buffer.byteLength(path) > maxSocketPathBytes)) {
+  if (paths.some((path) => Buffer.byteLength(path) > maxSocketPathBytes))
     throw new LocalError(78, directory, 'path too long for a unix socket', 'use a shorter one');
-  }
   return paths;
 }
 
@@ -64,4 +66,28 @@ function ownUserId(): number {
   if (userId === undefined)
     throw new LocalError(78, process.platform, 'not available on this system', nameYourOwn);
   return userId;
+}
+
+/** No socket; a socket without a server; a server that is just ending. */
+const meansAbsent = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'];
+
+/**
+ * Whether a server listens on this socket. One that is frozen, or too busy to answer, does: another
+ * one in its place would make two locks out of one. Throws LocalError when that cannot be found out.
+ */
+export function isListening(socketPath: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(socketPath);
+    const settle = (code: string) => {
+      socket.destroy();
+      // EAGAIN: the queue of connections of a frozen server is full.
+      if (code === 'EAGAIN' || code === 'connected') return resolve(true);
+      if (meansAbsent.includes(code)) return resolve(false);
+      const why = `cannot be reached: ${code}`;
+      reject(new LocalError(69, socketPath, why, 'see what else uses this folder'));
+    };
+    socket.setTimeout(serverTimeoutMs, () => settle('ETIMEDOUT'));
+    socket.once('connect', () => settle('connected'));
+    socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
+  });
 }

@@ -1,11 +1,8 @@
-// Why the local masters cannot be used: one line `what: which: why (what to do)` and an exit code.
-// A machine without a server program is 69 (whether the lock is held is unknown), not 78: the
-// command line was right.
+// Why the local masters cannot be used: one line `local masters: which: why (what to do)`.
 
-/** The local masters cannot be used. Thrown by everything in this folder. */
 export class LocalError extends Error {
-  override readonly name: string = 'LocalError';
-  /** 78 when a person must change something, 69 when it may work another time. */
+  override readonly name = 'LocalError';
+  /** 78 when the operator must change something, 69 when it may work another time. */
   readonly exitCode: 69 | 78;
 
   constructor(exitCode: 69 | 78, which: string, why: string, whatToDo: string) {
@@ -14,7 +11,7 @@ export class LocalError extends Error {
   }
 }
 
-/** Uses the folder of the local masters: what node:fs throws is told as an error of this folder. */
+/** Uses the folder of the local masters. Throws what node:fs throws as a LocalError. */
 export function onDisk<Result>(directory: string, use: () => Result): Result {
   try {
     return use();
@@ -22,16 +19,5 @@ export function onDisk<Result>(directory: string, use: () => Result): Result {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     throw new LocalError(78, directory, `cannot be used: ${code}`, 'name another localDirectory');
-  }
-}
-
-/** No redis-server and no valkey-server on this machine. */
-export class NoServerProgram extends LocalError {
-  override readonly name = 'NoServerProgram';
-
-  constructor() {
-    const whatToDo =
-      'install one, such as `apt-get install redis-server`, or name your own masters with --master';
-    super(69, 'redis-server or valkey-server', 'not found on PATH', whatToDo);
   }
 }

@@ -4,33 +4,9 @@
 // machine, and for trials. *Note:* they keep running. No run stops them at its end, because another
 // run may wait on them.
 
-import { isPrivateDirectory, ownDirectory, socketPaths } from './directory.ts';
-import { isListening } from './server.ts';
-import type { Environment } from './server-program.ts';
-
-export interface LocalMastersOptions {
-  /** The folder of their sockets; null: this user's own. Must not be open to others. */
-  directory: string | null;
-  /** Its PATH, HOME and XDG_CACHE_HOME lead to the server program, if one has to be started. */
-  environment: Environment;
-}
-
-/**
- * The paths of three unix sockets, each with a server listening (it may be frozen). Costs three
- * connects when all are present. Throws LocalError, and NoServerProgram when a server is missing
- * and no program for one was found.
- */
-export async function startLocalMasters({
-  directory,
-  environment,
-}: LocalMastersOptions): Promise<string[]> {
-  const folder = directory ?? ownDirectory();
-  const sockets = socketPaths(folder);
-  if (isPrivateDirectory(folder) && (await areListening(sockets))) return sockets;
-  const { startMissing } = await import('./start-missing.ts');
-  await startMissing(folder, sockets, environment);
-  return sockets;
-}
+import { lstatSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isListening, isPrivateDirectory, ownDirectory, socketPaths } from './directory.ts';
 
 export interface LocalMaster {
   readonly socket: string;
@@ -39,20 +15,68 @@ export interface LocalMaster {
 }
 
 /**
- * Which of the three are present; starts nothing. Throws LocalError when the folder is not this
- * user's alone.
+ * Which of the three are present; starts nothing. `directory`: the folder of their sockets; null:
+ * this user's own. Throws LocalError when the folder is not this user's alone.
  */
 export async function localMasters(directory: string | null): Promise<LocalMaster[]> {
   const folder = directory ?? ownDirectory();
+  const sockets = socketPaths(folder);
   const isThere = isPrivateDirectory(folder);
   return Promise.all(
-    socketPaths(folder).map(async (socket) => ({
+    sockets.map(async (socket) => ({
       socket,
       isListening: isThere && (await isListening(socket)),
     })),
   );
 }
 
-async function areListening(sockets: readonly string[]): Promise<boolean> {
-  return (await Promise.all(sockets.map(isListening))).every(Boolean);
+/**
+ * The paths of the three sockets, each with a server listening. Costs three connects when all are
+ * present. PATH, HOME and XDG_CACHE_HOME of `environment` lead to the server program, if one has to
+ * be started. Throws LocalError.
+ */
+export async function startLocalMasters(
+  directory: string | null,
+  environment: NodeJS.ProcessEnv,
+): Promise<string[]> {
+  const masters = await localMasters(directory);
+  const sockets = masters.map(({ socket }) => socket);
+  if (masters.every((master) => master.isListening)) return sockets;
+  const { startMissing } = await import('./start-missing.ts');
+  await startMissing(directory ?? ownDirectory(), sockets, environment);
+  return sockets;
+}
+
+/**
+ * Whether the masters of a run are still those that later runs find. If a clean-up of /tmp removes
+ * their folder or their sockets, they keep running, and stay connected, while the next run starts
+ * others in their place: that would be a second lock.
+ *
+ * Looks at the folder and the sockets, which must exist, and returns a function that looks again:
+ * null while they are the same, otherwise what happened to them. A single server that was restarted
+ * does not count: the votes of the others decide. To be called before the first connection; a look
+ * costs four calls of lstat(2).
+ *
+ * *Note:* the system does not reuse these inode numbers while a server lives: the folder is its
+ * working directory, and its socket is bound to the inode.
+ */
+export function rememberServers(sockets: readonly string[]): () => string | null {
+  const folder = dirname(sockets[0] ?? '');
+  const [folderBefore, socketsBefore] = [identityOf(folder), sockets.map(identityOf)];
+  return () => {
+    if (identityOf(folder) !== folderBefore) return `local masters: ${folder}: removed or replaced`;
+    const same = sockets.filter((socket, at) => identityOf(socket) === socketsBefore[at]);
+    const isMajority = 2 * same.length > sockets.length;
+    return isMajority ? null : `local masters: ${folder}: sockets removed or replaced`;
+  };
+}
+
+/** null: it does not exist, or cannot be examined. */
+function identityOf(path: string): string | null {
+  try {
+    const { dev, ino } = lstatSync(path, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return null;
+  }
 }

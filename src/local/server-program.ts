@@ -14,15 +14,12 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { isOwn } from '../system/ownership.ts';
 
 export interface ServerProgram {
-  /** The absolute path of the executable. */
-  path: string;
-  /** The name (argv[0]) that makes the executable a server. */
-  argv0: string;
+  readonly path: string;
+  /** The name that makes the executable a server. */
+  readonly argv0: string;
   /** The whole environment that it needs; empty for a program of the system. */
-  environment: Record<string, string>;
+  readonly environment: Readonly<Record<string, string>>;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** In the order of preference: a program under its own name comes first. */
 const PROGRAMS_ON_PATH = [
@@ -33,12 +30,12 @@ const PROGRAMS_ON_PATH = [
 ] as const;
 
 /** The folder of the copy that the set-up unpacks: bin/redis-server with its libraries in lib/. */
-export function cachedServerDirectory(environment: Environment): string {
+export function cachedServerDirectory(environment: NodeJS.ProcessEnv): string {
   return cacheFolders(environment).at(-1) as string;
 }
 
 /** That folder, after those in which it lies. */
-function cacheFolders({ XDG_CACHE_HOME, HOME }: Environment): string[] {
+function cacheFolders({ XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): string[] {
   const isSet = XDG_CACHE_HOME !== undefined && isAbsolute(XDG_CACHE_HOME);
   const above = isSet ? [XDG_CACHE_HOME] : [HOME || homedir(), join(HOME || homedir(), '.cache')];
   const own = join(above.at(-1) as string, 'redlock-run');
@@ -46,7 +43,9 @@ function cacheFolders({ XDG_CACHE_HOME, HOME }: Environment): string[] {
 }
 
 /** The first server program found by PATH or in the cache; null: there is none. */
-export async function findServerProgram(environment: Environment): Promise<ServerProgram | null> {
+export async function findServerProgram(
+  environment: NodeJS.ProcessEnv,
+): Promise<ServerProgram | null> {
   // An entry that is not absolute depends on the working directory; a server must not.
   const directories = (environment.PATH ?? '').split(delimiter).filter(isAbsolute);
   for (const { file, argv0 } of PROGRAMS_ON_PATH) {

@@ -45,10 +45,8 @@ export async function mastersOf(settings: Settings): Promise<JobMasters> {
     await readPasswords(settings.masters);
     return named;
   }
-  const { startLocalMasters } = await import('../local/local-masters.ts');
-  const { rememberServers } = await import('../local/same-servers.ts');
-  const directory = settings.localDirectory;
-  const sockets = await startLocalMasters({ directory, environment: process.env });
+  const { rememberServers, startLocalMasters } = await import('../local/local-masters.ts');
+  const sockets = await startLocalMasters(settings.localDirectory, process.env);
   const whyMastersReplaced = rememberServers(sockets);
   const addresses = sockets.map(localAddress);
   return { addresses, whyMastersReplaced };

@@ -20,10 +20,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
-import { NoServerProgram } from '../../src/local/error.ts';
-import { startLocalMasters } from '../../src/local/local-masters.ts';
-import { rememberServers } from '../../src/local/same-servers.ts';
-import { lifetimeMs } from '../../src/local/turn.ts';
+import { rememberServers, startLocalMasters } from '../../src/local/local-masters.ts';
+import { turnMs } from '../../src/local/start-missing.ts';
 import { generous } from '../servers/patience.ts';
 import { eventually, isAlive, isFrozen } from '../servers/processes.ts';
 import { dieWithUs, forget, scratchFolder } from '../servers/watchdog.ts';
@@ -69,7 +67,7 @@ function everStartedIn(folder: string): number[] {
 }
 
 async function end(pid: number): Promise<void> {
-  process.kill(pid, 'SIGKILL');
+  if (isAlive(pid)) process.kill(pid, 'SIGKILL');
   await eventually(`process ${pid} gone`, () => !isAlive(pid));
   forget(pid);
 }
@@ -112,7 +110,7 @@ test('ten processes at once start three servers, and all find the same ones', as
 
 test('a server that died is replaced; the others, also a frozen one, are not', async () => {
   const directory = newFolder();
-  const [first = '', second = ''] = await startLocalMasters({ directory, environment });
+  const [first = '', second = ''] = await startLocalMasters(directory, environment);
   const before = await servers(directory);
   await ask(first, 'set', 'job', 'mine');
   await ask(second, 'set', 'job', 'mine');
@@ -124,7 +122,7 @@ test('a server that died is replaced; the others, also a frozen one, are not', a
   process.kill(two, 'SIGSTOP');
   await eventually('m2 frozen', () => isFrozen(two));
   await Promise.all(
-    Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })),
+    Array.from({ length: 10 }, () => startLocalMasters(directory, environment)),
   );
   process.kill(two, 'SIGCONT');
 
@@ -151,10 +149,10 @@ test('a starter that was killed in its turn only delays the next one', async () 
   const directory = newFolder();
   mkdirSync(directory, { mode: 0o700 });
   writeFileSync(join(directory, 'turn.7'), '');
-  const longAgo = new Date(Date.now() - lifetimeMs - 1_000);
+  const longAgo = new Date(Date.now() - turnMs - 1_000);
   utimesSync(join(directory, 'turn.7'), longAgo, longAgo);
   await Promise.all(
-    Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })),
+    Array.from({ length: 10 }, () => startLocalMasters(directory, environment)),
   );
   await servers(directory);
   expect(startsIn(directory)).toHaveLength(3);
@@ -163,8 +161,7 @@ test('a starter that was killed in its turn only delays the next one', async () 
 test('no server program: says so, and how to get one', async () => {
   const directory = newFolder();
   const nowhere = { PATH: scratchFolder(), HOME: scratchFolder() };
-  const attempt = startLocalMasters({ directory, environment: nowhere });
-  await expect(attempt).rejects.toThrow(NoServerProgram);
+  const attempt = startLocalMasters(directory, nowhere);
   await expect(attempt).rejects.toThrow(
     /^local masters: .*: not found on PATH \(install one.*--master\)$/,
   );
@@ -175,7 +172,7 @@ test('a server that does not start: says its last words', async () => {
   const directory = newFolder();
   mkdirSync(directory, { mode: 0o700 });
   mkdirSync(join(directory, 'm2.sock')); // Nothing can be bound there.
-  const attempt = startLocalMasters({ directory, environment });
+  const attempt = startLocalMasters(directory, environment);
   await expect(attempt).rejects.toThrow(
     /^local masters: .*m2\.sock: the server did not start: .*bind.* \(see .*m2\.log\)$/,
   );
@@ -186,7 +183,7 @@ test('a server that refuses its options: says the last line of its stderr', asyn
   mkdirSync(bin, { recursive: true });
   const refusing = "#!/bin/sh\necho '*** FATAL ***' >&2\necho 'Bad directive' >&2\nexit 1\n";
   writeFileSync(join(bin, 'redis-server'), refusing, { mode: 0o755 });
-  const attempt = startLocalMasters({ directory: newFolder(), environment: { PATH: bin } });
+  const attempt = startLocalMasters(newFolder(), { PATH: bin });
   await expect(attempt).rejects.toThrow(/: the server did not start: Bad directive \(see /);
 });
 
@@ -203,7 +200,7 @@ const refused = [
 test.each(refused)('a folder that is %s is refused', async (_, make, why) => {
   const directory = join(scratchFolder(), `refused${refused.findIndex((row) => row[2] === why)}`);
   make(directory);
-  const refusal = await startLocalMasters({ directory, environment }).catch(
+  const refusal = await startLocalMasters(directory, environment).catch(
     (error: Error) => error.message,
   );
   expect(refusal).toMatch(why);
@@ -215,7 +212,7 @@ test.runIf(process.getuid?.() === 0)('a folder of another user is refused', asyn
   const directory = join(scratchFolder(), 'foreign');
   makeFolder(directory, 0o700);
   chownSync(directory, 65534, 65534);
-  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(
+  await expect(startLocalMasters(directory, environment)).rejects.toThrow(
     /belongs to user 65534, not to you \(set localDirectory to another folder\)$/,
   );
 });
@@ -229,12 +226,12 @@ describe('a run that goes on while its servers are replaced', () => {
     change: (directory: string, pids: Map<string, number>) => Promise<void> | void,
   ) {
     const directory = newFolder();
-    const isSame = rememberServers(await startLocalMasters({ directory, environment }));
+    const isSame = rememberServers(await startLocalMasters(directory, environment));
     const pids = await servers(directory);
     expect(isSame()).toBeNull();
     await change(directory, pids);
     const before = isSame();
-    await startLocalMasters({ directory, environment });
+    await startLocalMasters(directory, environment);
     await servers(directory);
     const after = isSame();
     for (const pid of pids.values()) await end(pid);
@@ -273,7 +270,7 @@ describe('a run that goes on while its servers are replaced', () => {
 
 test('a path that no socket can have is refused', async () => {
   const directory = join(scratchFolder(), 'x'.repeat(100));
-  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(
+  await expect(startLocalMasters(directory, environment)).rejects.toThrow(
     /path too long for a unix socket/,
   );
 });
@@ -286,7 +283,7 @@ function startInAnotherProcess(directory: string): Promise<string> {
   const built = new URL('../../.cache/modules/local-masters.js', import.meta.url).href;
   const script = `import { startLocalMasters } from '${built}';
     const [, directory] = process.argv;
-    const sockets = await startLocalMasters({ directory, environment: process.env });
+    const sockets = await startLocalMasters(directory, process.env);
     console.log(sockets.join(' '));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, directory], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

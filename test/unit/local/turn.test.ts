@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lifetimeMs, takeTurn } from '../../../src/local/turn.ts';
+import { takeTurn, turnMs } from '../../../src/local/start-missing.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -32,9 +32,9 @@ test('only the highest number stays, and it is counted from', () => {
 
 test.each([
   [0, false],
-  [lifetimeMs - 1_000, false],
-  [lifetimeMs + 1_000, true],
-  [-lifetimeMs - 1_000, true], // The clock was set back by an hour, say.
+  [turnMs - 1_000, false],
+  [turnMs + 1_000, true],
+  [-turnMs - 1_000, true], // The clock was set back by an hour, say.
 ])('a turn that was begun %d ms ago and never ended is over: %s', (ageMs, isOver) => {
   writeFileSync(join(folder, 'turn.3'), '');
   setAge('turn.3', ageMs);
@@ -43,7 +43,7 @@ test.each([
 
 test('ending a turn that another process has taken over leaves the new one alone', () => {
   const late = takeTurn(folder);
-  setAge('turn.1', lifetimeMs + 1_000);
+  setAge('turn.1', turnMs + 1_000);
   const next = takeTurn(folder);
   late?.end();
   expect(next).not.toBeNull();
