@@ -19,7 +19,7 @@ import { notStarted, type RunEvent } from '../run/record.ts';
 import { Run } from '../run/run.ts';
 import { hasTerminal, subscribe } from '../run/terminal.ts';
 import { cpuQuota } from '../system/cpu-quota.ts';
-import { processUserOf } from '../system/process-user.ts';
+import { processUserOf } from '../system/process-table.ts';
 import { renderDuration } from '../text/time.ts';
 import { type JobMasters, lockOf, mastersOf } from './job-parts.ts';
 import { type JobEnd, JobReports } from './job-reports.ts';

@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import os from 'node:os';
 import type { Duplex } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
-import { clocksNow, instantAfter, msSince } from '../system/instants.ts';
+import { clocksNow, instantAfter, msSince } from '../system/clock.ts';
 import type { Child, Ended, TimeLeft } from './child.ts';
 import { type GuardPlan, startGuard } from './guard-start.ts';
 import type { ChildExit, Signal } from './record.ts';

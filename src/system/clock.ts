@@ -57,98 +57,109 @@ export function createPlainClock(): Clock {
  */
 export function createSystemClock(
   onJump: (ms: number) => void,
-  sources: ClockSources,
+  { monotonic, wall, boot }: ClockSources,
   timerMs: number,
 ): Clock {
-  return new SystemClock(onJump, sources, timerMs);
-}
-
-class SystemClock implements Clock {
-  readonly #onJump: (ms: number) => void;
-  readonly #monotonic: () => number;
-  readonly #wall: OtherClock;
-  readonly #boot: OtherClock;
-  readonly #timerMs: number;
+  const jumps = [jumpsOf(wall, monotonic), jumpsOf(boot, monotonic)];
   /** Each reads the clock, and ends its sleep if that is over. */
-  readonly #sleeps = new Set<() => void>();
-  #aheadMs = 0;
+  const looks = new Set<() => void>();
+  let aheadMs = 0;
 
-  constructor(
-    onJump: (ms: number) => void,
-    { monotonic, wall, boot }: ClockSources,
-    timerMs: number,
-  ) {
-    this.#onJump = onJump;
-    this.#monotonic = monotonic;
-    this.#wall = new OtherClock(wall, monotonic);
-    this.#boot = new OtherClock(boot, monotonic);
-    this.#timerMs = timerMs;
-  }
-
-  now(): number {
-    const jumpMs = Math.max(this.#wall.jumpMs(), this.#boot.jumpMs());
-    this.#aheadMs += jumpMs;
-    const instant = this.#monotonic() + this.#aheadMs;
+  function now(): number {
+    const jumpMs = Math.max(...jumps.map((jump) => jump()));
+    aheadMs += jumpMs;
+    const instant = monotonic() + aheadMs;
     if (jumpMs > 0) {
-      this.#onJump(jumpMs);
-      queueMicrotask(() => this.#lookAtAll());
+      onJump(jumpMs);
+      queueMicrotask(lookAtAll);
     }
     return instant;
   }
 
-  sleep(durationMs: number, cancelled?: AbortSignal): Promise<void> {
+  /** The clock has jumped, which the timers did not notice. */
+  function lookAtAll(): void {
+    for (const look of [...looks]) look();
+  }
+
+  function sleep(durationMs: number, cancelled?: AbortSignal): Promise<void> {
     if (cancelled?.aborted || durationMs <= 0) return Promise.resolve();
-    const wakeAt = this.now() + durationMs;
+    const wakeAt = now() + durationMs;
     return new Promise((resolve) => {
-      const startTimer = (ms: number) => setTimeout(look, Math.min(Math.ceil(ms), this.#timerMs));
+      const startTimer = (ms: number) => setTimeout(look, Math.min(Math.ceil(ms), timerMs));
       const look = () => {
         clearTimeout(timer);
-        const leftMs = wakeAt - this.now();
+        const leftMs = wakeAt - now();
         if (leftMs <= 0) return end();
         timer = startTimer(leftMs);
       };
       const end = () => {
         clearTimeout(timer);
-        this.#sleeps.delete(look);
+        looks.delete(look);
         cancelled?.removeEventListener('abort', end);
         resolve();
       };
       let timer = startTimer(durationMs);
-      this.#sleeps.add(look);
+      looks.add(look);
       cancelled?.addEventListener('abort', end, { once: true });
     });
   }
 
-  /** The clock has jumped, which the timers did not notice. */
-  #lookAtAll(): void {
-    for (const look of [...this.#sleeps]) look();
-  }
+  return { now, sleep };
 }
 
-/** A clock that may run ahead of the monotonic one; never, where the system does not have it. */
-class OtherClock {
-  readonly #read: () => number | null;
-  readonly #monotonic: () => number;
-  /** The known difference to the monotonic clock, at most; a larger lead is a jump. */
-  #knownLeadMs: number;
-
-  constructor(read: () => number | null, monotonic: () => number) {
-    this.#read = read;
-    this.#monotonic = monotonic;
-    this.#knownLeadMs = (read() ?? Number.NaN) - monotonic();
-  }
-
-  /** By how many ms it has run ahead since the last call; 0 within the tolerance. */
-  jumpMs(): number {
-    if (Number.isNaN(this.#knownLeadMs)) return 0;
+/**
+ * Returns by how many ms a clock has run ahead of the monotonic one since the last call; 0 within
+ * the tolerance, and always where the system does not have that clock.
+ */
+function jumpsOf(read: () => number | null, monotonic: () => number): () => number {
+  /** The known difference, at most; a larger lead is a jump. */
+  let knownLeadMs = (read() ?? Number.NaN) - monotonic();
+  return () => {
+    if (Number.isNaN(knownLeadMs)) return 0;
     // Read between two monotonic readings, so that a preemption here does not look like a jump.
-    const before = this.#monotonic();
-    const reading = this.#read() ?? 0;
-    const minMs = reading - this.#monotonic();
-    this.#knownLeadMs = Math.min(this.#knownLeadMs, reading - before);
-    const jumpMs = minMs - this.#knownLeadMs;
+    const before = monotonic();
+    const reading = read() ?? 0;
+    const minMs = reading - monotonic();
+    knownLeadMs = Math.min(knownLeadMs, reading - before);
+    const jumpMs = minMs - knownLeadMs;
     if (jumpMs <= toleranceMs) return 0;
-    this.#knownLeadMs = minMs;
+    knownLeadMs = minMs;
     return jumpMs;
-  }
+  };
+}
+
+// An instant as two processes of one machine can compare it: its reading on three clocks. The first
+// clock that reaches it counts, so neither a machine that slept nor a message that was read late
+// makes it later.
+
+/** In ns; null for a clock that this process cannot read as the guard does. */
+export type Clocks = readonly [monotonic: bigint | null, boot: bigint | null, wall: bigint];
+
+const nsPerMs = 1_000_000;
+
+export function clocksNow(): Clocks {
+  // Bun counts its monotonic clock from the start of the process.
+  const monotonic = process.versions.bun ? null : process.hrtime.bigint();
+  const boot = systemSources.boot();
+  return [monotonic, boot === null || Number.isNaN(boot) ? null : nsOf(boot), nsOf(Date.now())];
+}
+
+function nsOf(ms: number): bigint {
+  return BigInt(Math.floor(ms * nsPerMs));
+}
+
+/** The instant this long after `now`, on each clock: the first one to reach it counts. */
+export function instantAfter(now: Clocks, ms: number): string {
+  const passing = nsOf(ms);
+  return now.map((clock) => (clock === null ? '-' : String(clock + passing))).join(',');
+}
+
+/** How long ago an instant was, at least, in ms. */
+export function msSince(instant: string): number {
+  const then = instant.split(',').map(BigInt);
+  const passed = clocksNow().flatMap((clock, index) => {
+    const before = then[index];
+    return clock === null || before === undefined ? [] : [Number(clock - before) / nsPerMs];
+  });
+  return Math.max(0, Math.min(...passed));
 }

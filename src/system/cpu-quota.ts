@@ -24,7 +24,7 @@ export function cpuQuota(): CpuQuota | null {
   );
 }
 
-/** `line`: of /proc/self/cgroup, `ID:CONTROLLERS:PATH`. */
+/** `line`: of /proc/self/cgroup, `ID:CONTROLLERS:PATH`; v2 has no controllers. */
 function quotasOf(line: string): CpuQuota[] {
   const [, controllers, group = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
   if (controllers === undefined) return [];
@@ -32,28 +32,18 @@ function quotasOf(line: string): CpuQuota[] {
   if (!isSecond && !controllers.split(',').includes('cpu')) return [];
   const mounts = isSecond ? [root, `${root}/unified`] : [`${root}/cpu`, `${root}/${controllers}`];
   const folders = mounts.flatMap((mount) => around(group).map((one) => path.join(mount, one)));
-  return folders.flatMap((folder) => (isSecond ? quotaOfSecond(folder) : quotaOfFirst(folder)));
+  return folders.flatMap((folder) => {
+    const file = path.join(folder, isSecond ? 'cpu.max' : 'cpu.cfs_quota_us');
+    const texts = [file, ...(isSecond ? [] : [path.join(folder, 'cpu.cfs_period_us')])].map(textOf);
+    const [quotaUs = 0, periodUs = 0] = texts.join(' ').split(' ').map(Number);
+    if (!(periodUs > 0)) return [];
+    return [{ file, periodUs, cores: quotaUs > 0 ? quotaUs / periodUs : Number.POSITIVE_INFINITY }];
+  });
 }
 
 /** The group and those around it. In a container, only the last one may be there. */
 function around(group: string): string[] {
   return group === '/' || group === '.' ? ['/'] : [group, ...around(path.dirname(group))];
-}
-
-function quotaOfSecond(folder: string): CpuQuota[] {
-  const file = path.join(folder, 'cpu.max');
-  return quotaOf(file, ...textOf(file).split(' ').map(Number));
-}
-
-function quotaOfFirst(folder: string): CpuQuota[] {
-  const file = path.join(folder, 'cpu.cfs_quota_us');
-  const quotaUs = Number(textOf(file) || Number.NaN);
-  return quotaOf(file, quotaUs, Number(textOf(path.join(folder, 'cpu.cfs_period_us'))));
-}
-
-function quotaOf(file: string, quotaUs = Number.NaN, periodUs = Number.NaN): CpuQuota[] {
-  if (!(periodUs > 0)) return [];
-  return [{ file, periodUs, cores: quotaUs > 0 ? quotaUs / periodUs : Number.POSITIVE_INFINITY }];
 }
 
 function textOf(file: string): string {

@@ -1,8 +1,9 @@
-// One process of the system: its parent, session and start. From /proc on Linux, by ps(1) on macOS
-// and the BSDs.
+// One process of the system: its parent, session, start and user, and whether it lives. From /proc
+// on Linux, by ps(1) on macOS and the BSDs.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
+import { userOf } from './caller.ts';
 
 export interface ProcessEntry {
   readonly pid: number;
@@ -103,13 +104,63 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch (error) {
-    if (isUnseen(error)) return '';
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return '';
     throw error;
   }
 }
 
-function isUnseen(error: unknown): boolean {
-  return ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(
-    (error as NodeJS.ErrnoException).code ?? '',
-  );
+// The process for which a lock is held in the background. *Note:* a shell may run
+// `token=$(redlockctl ...)` in a copy of itself, which ends a moment later: a copy counts as the
+// shell that it was made of.
+
+/** null: there is no such process, or it is hidden from this user. */
+export function ownerOf(pid: number): ProcessId | null {
+  const entry = processEntry(pid);
+  return entry && { pid, startedAt: entry.startedAt };
+}
+
+/** The caller of this process: its parent, or the original if the parent is a copy. */
+export function callerOf(parentPid: number): ProcessId | null {
+  let pid = parentPid;
+  for (let entry = seen(pid); entry !== null; entry = seen(pid)) {
+    if (entry.parent < 1 || !isCopy(entry, seen(entry.parent))) break;
+    pid = entry.parent;
+  }
+  return ownerOf(pid);
+}
+
+/** Whether the process lives. One that has ended and waits for its parent (a zombie) does not. */
+export function isThere({ pid, startedAt }: ProcessId): boolean {
+  const entry = processEntry(pid);
+  return entry !== null && entry.startedAt === startedAt && entry.isAlive;
+}
+
+function isCopy(entry: ProcessEntry, parent: ProcessEntry | null): boolean {
+  if (parent === null || entry.session !== parent.session) return false;
+  try {
+    const [own, original] = [entry, parent].map(({ pid }) => [
+      readlinkSync(`/proc/${pid}/exe`),
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8'),
+    ]);
+    return String(own) === String(original);
+  } catch {
+    return false; // It belongs to another user, or has ended.
+  }
+}
+
+/** Linux only: elsewhere a copy cannot be told from its original. */
+function seen(pid: number): ProcessEntry | null {
+  return process.platform === 'linux' ? processEntry(pid) : null;
+}
+
+/** Its real user, as `root (uid 0)`; null: it has ended, or the system does not show it. */
+export function processUserOf(pid: number): string | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const [, uid] = /^Uid:\s+(\d+)/m.exec(status) ?? [];
+    return uid === undefined ? null : userOf(Number(uid));
+  } catch {
+    return null;
+  }
 }

@@ -4,8 +4,8 @@
 // releases the lock: a lock whose token nothing knows could not be released.
 
 import { spawn } from 'node:child_process';
-import { callerOf, ownerOf } from '../../system/owner.ts';
 import type { ProcessId } from '../../system/process-table.ts';
+import { callerOf, ownerOf } from '../../system/process-table.ts';
 import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import { type Call, holderRoleName } from '../call.ts';

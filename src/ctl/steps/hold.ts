@@ -6,7 +6,7 @@
 import os from 'node:os';
 import { renderRun } from '../../lock/history.ts';
 import type { Lease } from '../../lock/types.ts';
-import { isThere } from '../../system/owner.ts';
+import { isThere } from '../../system/process-table.ts';
 import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';

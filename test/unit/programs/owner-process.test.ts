@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { callerOf, isThere, ownerOf } from '../../../src/system/owner.ts';
+import { callerOf, isThere, ownerOf } from '../../../src/system/process-table.ts';
 import { eventually } from '../../servers/processes.ts';
 
 const here = ownerOf(process.pid);
