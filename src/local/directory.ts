@@ -73,7 +73,7 @@ const meansAbsent = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'];
 
 /**
  * Whether a server listens on this socket. One that is frozen, or too busy to answer, does: another
- * one in its place would make two locks out of one. Throws LocalError when that cannot be found out.
+ * one in its place would make two locks out of one. Throws LocalError when that is unknown.
  */
 export function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {

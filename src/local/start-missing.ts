@@ -4,7 +4,7 @@
 // is started on a socket takes it away from one that is present.
 //
 // A server runs in a session of its own, with none of the caller's descriptors and almost no
-// environment, so that it does not depend on the run. If it dies later, the next run starts another.
+// environment, so that it does not depend on the run. If it dies, the next run starts another one.
 
 import { spawn } from 'node:child_process';
 import {
@@ -132,19 +132,19 @@ function lastLine(log: string, fromByte: number): string {
 }
 
 export interface Turn {
-  /** Whether a server may still be started, asked at the last moment for the case of a suspension. */
+  /** Whether a server may still be started; asked last, for the case of a suspension. */
   isFresh(): boolean;
   /** Ends the turn, so that another process may take the next one. */
   end(): void;
 }
 
 /**
- * The turn, or null when another process has it. A turn is a file `turn.N`, created exclusively; the
- * highest number has the turn until `done` is written into it or `turnMs` have passed. *Invariant:*
- * no file of a process that may be alive is removed: one that removes the file of a dead process may
- * remove that of another one, which took over a moment earlier. Here the next process creates the
- * next number, which only one can. The highest file stays, so that the next number is known. Throws
- * what node:fs throws.
+ * The turn, or null when another process has it. A turn is a file `turn.N`, created exclusively:
+ * the highest number has the turn until `done` is written into it or `turnMs` have passed.
+ * *Invariant:* no file of a process that may be alive is removed. To remove the file of a dead
+ * process may remove that of another one, which took over a moment earlier. Here the next process
+ * creates the next number, which only one can. The highest file stays, so that the next number is
+ * known. Throws what node:fs throws.
  */
 export function takeTurn(directory: string): Turn | null {
   const fileOf = (turn: number) => join(directory, `turn.${turn}`);

@@ -121,9 +121,7 @@ test('a server that died is replaced; the others, also a frozen one, are not', a
   await end(one);
   process.kill(two, 'SIGSTOP');
   await eventually('m2 frozen', () => isFrozen(two));
-  await Promise.all(
-    Array.from({ length: 10 }, () => startLocalMasters(directory, environment)),
-  );
+  await Promise.all(Array.from({ length: 10 }, () => startLocalMasters(directory, environment)));
   process.kill(two, 'SIGCONT');
 
   const after = await servers(directory);
@@ -151,9 +149,7 @@ test('a starter that was killed in its turn only delays the next one', async () 
   writeFileSync(join(directory, 'turn.7'), '');
   const longAgo = new Date(Date.now() - turnMs - 1_000);
   utimesSync(join(directory, 'turn.7'), longAgo, longAgo);
-  await Promise.all(
-    Array.from({ length: 10 }, () => startLocalMasters(directory, environment)),
-  );
+  await Promise.all(Array.from({ length: 10 }, () => startLocalMasters(directory, environment)));
   await servers(directory);
   expect(startsIn(directory)).toHaveLength(3);
 });

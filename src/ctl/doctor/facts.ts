@@ -123,7 +123,7 @@ async function factsOf(connection: Connection, identity: ServerIdentity) {
     /** Addresses that the server listens on, separated by spaces. */
     bind,
     isProtected: protection === null ? null : protection === 'yes',
-    /** Under the prefix, as it was shown at `repliedAt`; null: it was not asked for, or is hidden. */
+    /** Under the prefix, as shown at `repliedAt`; null: it was not asked for, or is hidden. */
     mark,
     repliedAt,
   };

@@ -79,7 +79,9 @@ export const masterChecks: Checks<SeenMaster> = {
     },
   },
   replicas: {
-    why: 'replication lags: a promoted replica lacks the newest locks, and a second holder gets them',
+    why:
+      'replication lags: a promoted replica lacks the newest locks, ' +
+      'and a second holder gets them',
     fix:
       'exclude it from failover (Sentinel: replica-priority 0 on each replica), ' +
       'or give the locks a server of their own',
@@ -101,7 +103,9 @@ export const masterChecks: Checks<SeenMaster> = {
     },
   },
   restart: {
-    why: 'a master that restarts empty, or without its last second, grants a lock that is still held',
+    why:
+      'a master that restarts empty, or without its last second, ' +
+      'grants a lock that is still held',
     // Two pairs in one CONFIG SET need version 7.
     fix: ({ address }) =>
       'set restartGrace to the longest ttl in use, or ' +
