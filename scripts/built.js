@@ -16,15 +16,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { bundleForCheckout, bundlePackage } from './bundle.js';
 import { buildGuard } from './guard.js';
-import { writeManual } from './manual.js';
-import { Failure, root, run } from './program.js';
-import { library } from './programs.js';
+import { Failure, root, run, tsc } from './program.js';
 
 const dist = join(root, 'dist');
 const cache = join(root, '.cache');
-/** Modules of src/ as plain JavaScript, for the scripts of a checkout: see programs.js. */
+/** Modules of src/ as plain JavaScript, for the scripts of a checkout: see bundle.js. */
 export const checkoutModules = join(cache, 'modules');
 /** The hash of what dist/ was made from, and the files that were made. */
 const stamp = join(cache, 'built.json');
@@ -35,26 +34,23 @@ export async function ensureBuilt() {
   if (isBuilt(wanted)) return;
   const aside = join(cache, `build-${process.pid}`);
   try {
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     const types = join(aside, 'types');
-    const words = [
-      compiler,
-      '-p',
-      join(root, 'tsconfig.json'),
+    const options = [
       '--declaration',
       '--stripInternal',
       '--emitDeclarationOnly',
       '--outDir',
       types,
     ];
-    const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
+    const { code, output } = await run(process.execPath, [tsc, '-p', root, ...options], {
+      notice: 'compiling ...',
+    });
     if (code !== 0) throw new Failure(code, `src/ does not compile:\n${output}`);
     await bundlePackage(join(aside, 'dist'));
     await buildGuard(join(aside, 'dist'));
-    for (const name of Object.keys(library))
-      copyTypes(types, `${name}.d.ts`, join(aside, 'dist', 'library', 'types'));
+    copyTypes(types, 'index.d.ts', join(aside, 'dist', 'library', 'types'));
     await bundleForCheckout(join(aside, 'modules'));
-    await writeManual(join(aside, 'dist'), join(aside, 'modules'));
+    await writeManual(join(aside, 'dist', 'man'), join(aside, 'modules', 'manual.js'));
     // Where this is cut short, dist/ is of neither the old nor the new sources.
     rmSync(stamp, { force: true });
     const files = [
@@ -85,6 +81,18 @@ function copyTypes(from, file, to) {
   }
 }
 
+/**
+ * Writes the man pages. They are made from the tables of the programs, and so agree with --help.
+ * @param {string} folder
+ * @param {string} module
+ */
+async function writeManual(folder, module) {
+  const { renderManual } = await import(pathToFileURL(module).href);
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  mkdirSync(folder);
+  for (const [name, text] of renderManual(version)) writeFileSync(join(folder, name), text);
+}
+
 /** @param {string} wanted */
 function isBuilt(wanted) {
   if (!existsSync(stamp)) return false;
@@ -92,32 +100,20 @@ function isBuilt(wanted) {
   return built.wanted === wanted && built.files.every(existsSync);
 }
 
-/** A hash of all inputs of the build. */
+/** A hash of all inputs of the build, and of all scripts. */
 function fingerprint() {
   const hash = createHash('sha256');
-  const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua|c|h)$/.test(file));
-  const tools = [
-    'built.js',
-    'man-pages.ts',
-    'bundle.js',
-    'guard.js',
-    'short-lua.js',
-    'programs.js',
-    'ioredis-parts.js',
-    'no-debug.js',
-    'late-tls.js',
-  ];
-  const files = [
-    ...sources.map((name) => join('src', name)),
-    ...tools.map((name) => join('scripts', name)),
-    ...['tsconfig.json', 'package.json', 'package-lock.json'],
-  ];
-  for (const file of files) {
+  const isInput = (/** @type {string} */ file) => /\.(ts|js|lua|c|h)$/.test(file);
+  const inputs = ['src', 'scripts'].flatMap((folder) =>
+    filesIn(join(root, folder))
+      .filter(isInput)
+      .map((name) => join(folder, name)),
+  );
+  for (const file of [...inputs, 'tsconfig.json', 'package.json', 'package-lock.json'])
     hash
       .update(`${file}\0`)
       .update(readFileSync(join(root, file)))
       .update('\0');
-  }
   return hash.digest('hex');
 }
 

@@ -1,17 +1,23 @@
 // @ts-check
-// The bundles of dist/: the entries of programs.js with the packages they use, minified, as
-// CommonJS, with source maps. Types are checked elsewhere (built.js). CommonJS, because Node takes
-// half as long again to start an ES module, and cannot cache its machine code. File names contain a
-// hash of the contents, by which the code cache finds its entry (src/programs/code-cache.ts). ASCII
-// only, which V8 reads without decoding.
+// The bundles of dist/: the programs with the packages they use, minified, as CommonJS, with source
+// maps. CommonJS, because Node takes half as long again to start an ES module, and cannot cache its
+// machine code. File names contain a hash of the contents, by which the code cache finds its entry
+// (src/programs/code-cache.ts). ASCII only, which V8 reads without decoding.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { aliases, fewCommands, noCluster } from './ioredis-parts.js';
+import { ioredisParts } from './ioredis-parts.js';
 import { root } from './program.js';
-import { forCheckout, large, library, small, standalone } from './programs.js';
 import { shortLua } from './short-lua.js';
+
+/** In one file each, which loads the rest with the machine code of an earlier run. */
+const boots = { 'redlock-run': 'src/programs/run-boot.ts', ctl: 'src/programs/ctl-boot.ts' };
+/** They share their common code, in files of its own. */
+const programs = {
+  main: 'src/programs/redlock-run.ts',
+  'ctl-main': 'src/programs/redlockctl.ts',
+};
 
 /**
  * Writes dist/ into a folder.
@@ -19,11 +25,10 @@ import { shortLua } from './short-lua.js';
  */
 export async function bundlePackage(folder) {
   const modules = [];
-  for (const [name, file] of Object.entries(small)) {
+  for (const [name, file] of Object.entries(boots))
     modules.push(...(await bundle({ [name]: file }, { dir: folder, codeSplitting: false })));
-  }
-  const parts = { dir: folder, chunkFileNames: '[name]-[hash].js' };
-  modules.push(...(await bundle(large, { ...parts, codeSplitting: inOrder })));
+  const split = { dir: folder, chunkFileNames: '[name]-[hash].js', codeSplitting: inOrder };
+  modules.push(...(await bundle(programs, split)));
   modules.push(...(await bundleLibrary(join(folder, 'library'))));
   // The checkout's package.json says that files are ES modules.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
@@ -31,23 +36,35 @@ export async function bundlePackage(folder) {
 }
 
 /**
- * Writes the library, not minified, because it appears in stack traces of other programs. Returns
- * the files that went into it.
+ * @type {import('rolldown').OutputOptions}
+ */
+const readable = { codeSplitting: false, minify: false, sourcemap: false };
+
+/**
+ * Writes the library, the only ES module, not minified, because it appears in stack traces of other
+ * programs. Returns the files that went into it.
  * @param {string} folder
  */
 async function bundleLibrary(folder) {
-  const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
-  const modules = await bundle(library, /** @type {const} */ ({ ...options, format: 'esm' }));
+  const modules = await bundle(
+    { index: 'src/index.ts' },
+    { dir: folder, ...readable, format: 'esm' },
+  );
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
   return modules;
 }
 
 /**
- * Writes the modules that a checkout needs as plain JavaScript into a folder.
+ * Writes the modules that scripts and tests of a checkout need as plain JavaScript into a folder.
  * @param {string} folder
  */
 export async function bundleForCheckout(folder) {
-  await bundle(forCheckout, { dir: folder, format: 'esm', minify: false, sourcemap: false });
+  const modules = {
+    'server-program': 'src/local/server-program.ts',
+    'local-masters': 'src/local/local-masters.ts',
+    manual: 'scripts/man-pages.ts',
+  };
+  await bundle(modules, { dir: folder, format: 'esm', minify: false, sourcemap: false });
 }
 
 /**
@@ -56,14 +73,10 @@ export async function bundleForCheckout(folder) {
  * @param {string} folder
  */
 export async function bundleStandalone(folder) {
-  const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
+  const program = { 'redlock-run': 'src/programs/standalone.ts' };
   // Bun would write the path of this folder into the executable.
-  return packagesOf(
-    await bundle(standalone, options, {
-      'import.meta.url': '"file:///redlock-run"',
-      __dirname: '"/"',
-    }),
-  );
+  const define = { 'import.meta.url': '"file:///redlock-run"', __dirname: '"/"' };
+  return packagesOf(await bundle(program, { dir: folder, ...readable }, define));
 }
 
 /**
@@ -121,8 +134,7 @@ async function bundle(programs, options, define = {}) {
     input,
     platform: 'node',
     transform: { target: 'node20', define },
-    plugins: [knownVersion(), await knownScripts(), fewCommands(), noCluster()],
-    resolve: { alias: aliases },
+    plugins: [knownVersion(), await knownScripts(), ioredisParts()],
     treeshake: { manualPureFunctions: unusedCalls },
     onLog: (level, log, print) => level === 'info' || print(level, log),
   });
@@ -162,23 +174,17 @@ async function knownScripts() {
   const { scriptNames, scriptOf } = await import(
     `data:text/javascript,${encodeURIComponent(output[0].code)}`
   );
-  /** @type {Record<string, number>} */
-  const places = {};
-  /** @type {string[]} */
-  const scripts = [];
-  for (const name of scriptNames) {
-    for (const parts of [
-      [true, true],
-      [true, false],
-      [false, true],
-      [false, false],
-    ]) {
-      const { text, params } = scriptOf(name, ...parts);
-      const script = JSON.stringify({ text: shortLua(text), params });
-      if (!scripts.includes(script)) scripts.push(script);
-      places[[name, ...parts].join()] = scripts.indexOf(script);
-    }
-  }
+  const flags = [true, false];
+  const choices = flags.flatMap((hasForms) => flags.map((hasHistory) => [hasForms, hasHistory]));
+  /** @type {[key: string, script: string][]} */
+  const all = scriptNames.flatMap((/** @type {string} */ name) =>
+    choices.map((choice) => {
+      const { text, params } = scriptOf(name, ...choice);
+      return [[name, ...choice].join(), JSON.stringify({ text: shortLua(text), params })];
+    }),
+  );
+  const scripts = [...new Set(all.map(([, script]) => script))];
+  const places = Object.fromEntries(all.map(([key, script]) => [key, scripts.indexOf(script)]));
   const code = `const scripts = [${scripts}], places = ${JSON.stringify(places)};
     export const scriptNames = ${JSON.stringify(scriptNames)};
     export const scriptOf = (name, hasForms = true, hasHistory = true) =>
@@ -194,7 +200,12 @@ function packagesOf(modules) {
   const folders = modules.flatMap(
     (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0] ?? [],
   );
-  const packages = [...new Set(folders)].map((folder) => ({ folder, ...manifest(folder) }));
+  const packages = [...new Set(folders)].map((folder) => {
+    const { name, version, license } = JSON.parse(
+      readFileSync(join(folder, 'package.json'), 'utf8'),
+    );
+    return { folder, name, version, license };
+  });
   return packages.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -219,14 +230,4 @@ export function licences(packages) {
  */
 export function licenceFile(id) {
   return join(root, 'packaging', 'licences', `${id}.txt`);
-}
-
-/**
- * @param {string} folder
- * @returns {{ name: string, version: string, license: string }}
- */
-function manifest(folder) {
-  const file = join(folder, 'package.json');
-  if (!existsSync(file)) throw new Error(`no package.json in ${folder}`);
-  return JSON.parse(readFileSync(file, 'utf8'));
 }

@@ -5,7 +5,7 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { unpackIntoCache } from './debian-packages.js';
+import { unpackIntoCache } from './missing-program.js';
 import { cachePath, Failure, script } from './program.js';
 
 const library = 'libfaketime.so.1';

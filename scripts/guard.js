@@ -4,16 +4,17 @@
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { unpackIntoCache } from './debian-packages.js';
-import { ensureProgram } from './missing-program.js';
+import { ensureProgram, unpackIntoCache } from './missing-program.js';
 import { cachePath, Failure, isOnPath, root, run } from './program.js';
 
 export const guardSource = join(root, 'src', 'guard', 'guard.c');
 /** For every compiler; tcc ignores what it does not know. */
 export const guardFlags = ['-std=c11', '-O2', `-I${join(root, 'src', 'guard', 'tcc')}`];
 
-/** A compiler and its arguments before and after those of a compilation. */
-/** @typedef {{ program: string, before: string[], after: string[] }} Compiler */
+/**
+ * A compiler and its arguments before and after those of a compilation.
+ * @typedef {{ program: string, before?: string[], after?: string[] }} Compiler
+ */
 
 const gcc = 'gcc libc6-dev';
 const packages = {
@@ -55,8 +56,12 @@ export async function buildGuard(folder) {
 async function findCompiler(folder) {
   const [trial, program] = [join(folder, 'trial.c'), join(folder, 'trial')];
   writeFileSync(trial, '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n');
+  /** @type {Compiler[]} */
+  const compilers = ['cc', 'gcc', 'clang', 'tcc'].filter(isOnPath).map((program) => ({ program }));
+  const tree = cachePath('tcc');
+  if (existsSync(tree)) compilers.push(unpackedTcc(tree));
   try {
-    for (const compiler of compilers())
+    for (const compiler of compilers)
       if ((await compile(compiler, trial, program)).code === 0) return compiler;
     return null;
   } finally {
@@ -64,22 +69,12 @@ async function findCompiler(folder) {
   }
 }
 
-/** @returns {Compiler[]} */
-function compilers() {
-  const installed = ['cc', 'gcc', 'clang', 'tcc'].filter(isOnPath);
-  const tree = cachePath('tcc');
-  return [
-    ...installed.map((program) => ({ program, before: [], after: [] })),
-    ...(existsSync(tree) ? [unpackedTcc(tree)] : []),
-  ];
-}
-
 /**
  * @param {Compiler} compiler
  * @param {string} source
  * @param {string} target
  */
-function compile({ program, before, after }, source, target) {
+function compile({ program, before = [], after = [] }, source, target) {
   const words = [...before, ...guardFlags, '-o', target, source, ...after];
   return run(program, words, { notice: 'compiling the guard ...' });
 }
@@ -88,8 +83,12 @@ function compile({ program, before, after }, source, target) {
 async function unpackTcc(choices) {
   const packages = choices.filter((one) => one.startsWith('tcc '));
   if (packages.length === 0) return;
-  const pick = async (/** @type {string} */ tree) => tree;
-  await unpackIntoCache({ name: 'C compiler', target: cachePath('tcc'), packages, pick });
+  await unpackIntoCache({
+    name: 'C compiler',
+    target: cachePath('tcc'),
+    packages,
+    pick: async (tree) => tree,
+  });
 }
 
 /**
@@ -100,19 +99,15 @@ async function unpackTcc(choices) {
  * @returns {Compiler}
  */
 function unpackedTcc(tree) {
-  const libraries = 'usr/lib/x86_64-linux-gnu';
-  const own = (/** @type {string[]} */ ...names) =>
-    names.map((name) => join(tree, libraries, name));
+  const own = (/** @type {string} */ name) => join(tree, 'usr/lib/x86_64-linux-gnu', name);
   const headers = [tree, '/'].flatMap((base) =>
     ['usr/include/x86_64-linux-gnu', 'usr/include'].map((name) => `-I${join(base, name)}`),
   );
   const where = [`-B${own('tcc')}`, '-nostdinc', '-nostdlib', `-I${own('tcc/include')}`];
+  const libraries = ['libc_nonshared.a', 'tcc/libtcc1.a', 'crtn.o'].map(own);
   return {
     program: join(tree, 'usr/bin/tcc'),
-    before: [...where, ...headers, ...own('crt1.o', 'crti.o')],
-    after: [
-      '/lib/x86_64-linux-gnu/libc.so.6',
-      ...own('libc_nonshared.a', 'tcc/libtcc1.a', 'crtn.o'),
-    ],
+    before: [...where, ...headers, ...['crt1.o', 'crti.o'].map(own)],
+    after: ['/lib/x86_64-linux-gnu/libc.so.6', ...libraries],
   };
 }

@@ -18,18 +18,13 @@ export async function ensureInstalled() {
   try {
     if (isInstalled()) return; // Another process did, meanwhile.
     const { program, words } = npm();
-    const install = [
-      ...words,
-      'ci',
-      '--ignore-scripts',
-      '--include=dev',
-      '--no-audit',
-      '--no-fund',
-    ];
-    const { code, output } = await run(program, install, {
+    const options = ['--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'];
+    const { code, output } = await run(program, [...words, 'ci', ...options], {
       notice: 'installing packages (npm ci) ...',
     });
-    if (code !== 0) throw new Failure(code, `npm ci failed:\n${beginning(output)}`);
+    // npm prints the error first, then its usage.
+    const beginning = output.split('\n').slice(0, 15).join('\n');
+    if (code !== 0) throw new Failure(code, `npm ci failed:\n${beginning}`);
   } finally {
     rmSync(marker, { force: true });
   }
@@ -61,14 +56,6 @@ function packagesOf(lockFile) {
   return JSON.parse(readFileSync(lockFile, 'utf8')).packages;
 }
 
-/**
- * The first lines of the output: npm prints the error first, then its usage.
- * @param {string} output
- */
-function beginning(output) {
-  return output.split('\n').slice(0, 15).join('\n');
-}
-
 /** Waits for another installation, unless the process of its marker is dead. */
 async function waitForTurn() {
   mkdirSync(cache, { recursive: true });
@@ -77,26 +64,12 @@ async function waitForTurn() {
       writeFileSync(marker, String(process.pid), { flag: 'wx' });
       return;
     } catch {
-      if (!isAlive(Number(read(marker)))) rmSync(marker, { force: true });
+      try {
+        process.kill(Number(readFileSync(marker, 'utf8')), 0); // 0, ourselves: it is being written.
+      } catch {
+        rmSync(marker, { force: true });
+      }
     }
     await sleep(100);
-  }
-}
-
-/** @param {string} path */
-function read(path) {
-  try {
-    return readFileSync(path, 'utf8') || process.pid; // Empty: it is being written.
-  } catch {
-    return 0;
-  }
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    return pid > 0 && process.kill(pid, 0);
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
   }
 }

@@ -3,63 +3,47 @@
 // when it is used, and no debug output. test/unit/scripts/ioredis-parts.test.ts fails where ioredis
 // uses more than what is left.
 
-import { join } from 'node:path';
-import { root } from './program.js';
-
 /**
  * The commands that src/redis and src/ctl send by name. ioredis knows 400 and makes eight functions
- * of each. Any other can be sent by `client.call('NAME', ...)`; test/unit/dev finds calls by name
- * of commands that are not in this list.
+ * of each. Any other can be sent by `client.call('NAME', ...)`.
  */
-export const commands = [
-  'auth',
-  'config',
-  'eval',
-  'hello',
-  'info',
-  'role',
-  'select',
-  'subscribe',
-  'unsubscribe',
-];
+export const commands = 'auth config eval hello info role select subscribe unsubscribe'.split(' ');
 
-/** By its end: node_modules may be a link to a folder elsewhere. */
+/** By the end of their path: node_modules may be a link to a folder elsewhere. */
 const table = '/@ioredis/commands/built/commands.json';
+const cluster = '/ioredis/built/cluster/index.js';
 
 /**
- * A plug-in of the bundler that removes all other commands from the table of @ioredis/commands: a
- * whole start takes 75 to 78 ms instead of 85 to 88 (medians, on a local Redis, where an empty
- * Node program takes 21). Everything works without it as well.
+ * Modules in place of others. DEBUG=* in the environment would have ioredis write passwords to
+ * stderr. Node loads its own TLS when a connection is made.
+ * @type {Readonly<Record<string, string>>}
  */
-export function fewCommands() {
+const replaced = {
+  debug: 'export default () => Object.assign(() => {}, { enabled: false });',
+  tls: `import { createRequire } from 'node:module';
+    const native = createRequire(import.meta.url);
+    export const connect = (...words) => native('node:tls').connect(...words);`,
+};
+
+/**
+ * A plug-in of the bundler. Without all commands and the client of a cluster, which is a fifth of
+ * the code and never a master, a whole start takes 75 to 78 ms instead of 85 to 88 (medians, on a
+ * local Redis, where an empty Node program takes 21). Everything works with them as well.
+ */
+export function ioredisParts() {
+  const pathOf = (/** @type {string} */ id) => id.replaceAll('\\', '/');
   return {
-    name: 'few-commands',
+    name: 'ioredis-parts',
+    resolveId: (/** @type {string} */ id) => (id in replaced ? `\0${id}` : null),
+    load: (/** @type {string} */ id) =>
+      pathOf(id).endsWith(cluster)
+        ? 'exports.default = class Cluster {};'
+        : (replaced[id.replace('\0', '')] ?? null),
     transform: (/** @type {string} */ code, /** @type {string} */ id) => {
-      if (!id.replaceAll('\\', '/').endsWith(table)) return null;
+      if (!pathOf(id).endsWith(table)) return null;
       const all = JSON.parse(code);
       const few = Object.fromEntries(commands.map((name) => [name, all[name]]));
       return { code: JSON.stringify(few), map: { mappings: '' } };
     },
   };
 }
-
-/** By its end, as the table. */
-const cluster = '/ioredis/built/cluster/index.js';
-
-/**
- * A plug-in of the bundler that leaves out ioredis's client of a cluster, a fifth of its code: a
- * cluster is never a master. Everything works with it as well.
- */
-export function noCluster() {
-  return {
-    name: 'no-cluster',
-    load: (/** @type {string} */ id) =>
-      id.replaceAll('\\', '/').endsWith(cluster) ? 'exports.default = class Cluster {};' : null,
-  };
-}
-
-/** DEBUG=* in the environment would have ioredis write passwords to stderr. */
-export const aliases = {
-  debug: join(root, 'scripts', 'no-debug.js'),
-  tls: join(root, 'scripts', 'late-tls.js'),
-};

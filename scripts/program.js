@@ -4,7 +4,7 @@
 // start` belongs to the command.
 
 import { spawn } from 'node:child_process';
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,12 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the checkout. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** How long a program may run before the user is told about it. */
+const modules = join(root, 'node_modules');
+/** Packages with a program that is run by this Node. */
+export const tsc = join(modules, 'typescript', 'bin', 'tsc');
+export const vitest = join(modules, 'vitest', 'vitest.mjs');
+export const biome = join(modules, '@biomejs', 'biome', 'bin', 'biome');
+
 const noticeAfterMs = 3_000;
 
 /**
@@ -69,6 +74,27 @@ export function npm() {
 }
 
 /**
+ * Installs a package of npm into an entry of the user's cache, without install scripts. Throws a
+ * Failure (69). It is a project of its own: with `--prefix` npm would also read its global settings
+ * there.
+ * @param {string} folder
+ * @param {string} spec such as `bun@1.4.5`
+ * @param {readonly string[]} options
+ */
+export async function installIntoCache(folder, spec, options = []) {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
+  const { program, words } = npm();
+  const common = ['--ignore-scripts', '--no-audit', '--no-fund'];
+  const { code, output } = await run(program, [...words, 'install', ...common, ...options, spec], {
+    notice: `downloading ${spec} ...`,
+    env: { ...process.env, npm_config_local_prefix: undefined },
+    cwd: folder,
+  });
+  if (code !== 0) throw new Failure(69, `${spec} could not be downloaded:\n${output}`);
+}
+
+/**
  * Whether a program can be called by its name.
  * @param {string} program
  */
@@ -88,8 +114,7 @@ export function isOnPath(program) {
  * @param {string} name
  */
 export function cachePath(name) {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const folder = join(cache, 'redlock-run');
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'redlock-run');
   mkdirSync(folder, { recursive: true });
   return join(folder, name);
 }

@@ -6,7 +6,6 @@
 
 import {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -16,10 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { ensureBuilt } from './built.js';
 import { bundleStandalone, licenceFile, licences } from './bundle.js';
-import { ensureInstalled } from './installed.js';
-import { cachePath, Failure, npm, root, run, say } from './program.js';
+import { cachePath, Failure, installIntoCache, root, run, say } from './program.js';
 
 /** The version of the compiler, which is also the runtime in the executable. */
 export const bunVersion = '1.4.5';
@@ -28,10 +25,8 @@ const executable = join(root, 'dist', 'redlock-run');
 /** A link to the same file, which acts by the name it is called by. */
 const other = join(root, 'dist', 'redlockctl');
 
-/** Builds dist/redlock-run. Throws a Failure when there is no Bun for this system. */
+/** Needs what setUp gets. Throws a Failure when there is no Bun for this system. */
 export async function buildStandalone() {
-  await ensureInstalled();
-  await ensureBuilt();
   const aside = join(root, '.cache', `standalone-${process.pid}`);
   try {
     const packages = await bundleStandalone(aside);
@@ -112,29 +107,12 @@ async function ensureBun(name) {
   const folder = cachePath(`${basename(name)}${bunVersion}`);
   const found = bunIn(folder);
   if (found !== null) return found;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
-  const { program, words } = npm();
-  const install = [
-    ...words,
-    'install',
-    // Packages of other systems are refused otherwise.
-    ...(name === 'bun' ? [] : ['--force']),
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    `${name}@${bunVersion}`,
-  ];
-  const env = { ...process.env, npm_config_local_prefix: undefined };
-  const { code, output } = await run(program, install, {
-    notice: `downloading ${name} ${bunVersion} ...`,
-    env,
-    cwd: folder,
-  });
-  const got = bunIn(folder);
-  if (code !== 0 || got === null)
-    throw new Failure(69, `no ${name} ${bunVersion} to be had from the registry:\n${output}`);
-  return got;
+  // Packages of other systems are refused otherwise.
+  await installIntoCache(folder, `${name}@${bunVersion}`, name === 'bun' ? [] : ['--force']);
+  const installed = bunIn(folder);
+  if (installed === null)
+    throw new Failure(69, `${name} ${bunVersion}: has no binary for this system`);
+  return installed;
 }
 
 /** @param {string} folder */

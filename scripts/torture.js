@@ -3,7 +3,7 @@
 // on real servers, faults by chance, and a witness of its own. Exits 1 on a finding.
 
 import { join } from 'node:path';
-import { Failure, root, say, script, show } from './program.js';
+import { Failure, root, say, script, show, tsc } from './program.js';
 import { setUp } from './setup.js';
 import { buildStandalone } from './standalone.js';
 
@@ -15,9 +15,8 @@ await script(async () => {
     if (!(error instanceof Failure)) throw error;
     say(`without the executable: ${error.message.split('\n')[0]}`);
   }
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const compiled = await show(process.execPath, [compiler, '-p', join(root, 'test', 'torture')]);
+  const compiled = await show(process.execPath, [tsc, '-p', join(root, 'test', 'torture')]);
   if (compiled !== 0) return compiled;
-  const main = join('node_modules', '.cache', 'torture', 'test', 'torture', 'main.js');
-  return show(process.execPath, [join(root, main), ...process.argv.slice(2)]);
+  const main = join(root, 'node_modules', '.cache', 'torture', 'test', 'torture', 'main.js');
+  return show(process.execPath, [main, ...process.argv.slice(2)]);
 });

@@ -63,8 +63,10 @@ it.each([
   ['--seed abc', 64, /^$/, /^sim: .*\n$/],
   ['--help', 0, /^Usage: /, /^$/],
 ] as const)('npm run sim -- %s', (args, status, stdout, stderr) => {
-  const script = join(import.meta.dirname, '../../scripts/sim.js');
-  const ended = spawnSync(process.execPath, [script, ...args.split(' ')], { encoding: 'utf8' });
+  const script = join(import.meta.dirname, '../../scripts/simulator.js');
+  const ended = spawnSync(process.execPath, [script, 'main.js', ...args.split(' ')], {
+    encoding: 'utf8',
+  });
   // A slow machine prints this while the simulator compiles.
   const complaint = ended.stderr.replace(/^.*compiling \.\.\.\n/, '');
   expect({ ...ended, complaint }).toMatchObject({

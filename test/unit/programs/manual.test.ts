@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderManual, renderPage } from '../../../scripts/man-pages.ts';
+import { block, paragraph, renderManual } from '../../../scripts/man-pages.ts';
 import { renderHelp } from '../../../src/cli/help.ts';
 import { environmentName, keyTable, optionTable } from '../../../src/config/setting-table.ts';
 import { renderHelp as renderCtlHelp } from '../../../src/ctl/command-line.ts';
@@ -87,18 +87,8 @@ it('the package installs every page', () => {
 });
 
 it('what could be a command of the formatter is text', () => {
-  const sections = [
-    {
-      title: 'X',
-      parts: [
-        { kind: 'paragraph', text: '.so /etc/passwd' },
-        { kind: 'block', lines: ["'br \\fB"] },
-      ],
-    },
-  ] as const;
-  const roff = renderPage({ name: 'x', section: 1, purpose: 'y', source: 'z', sections });
-  expect(roff).toContain('\n\\&.so /etc/passwd\n');
-  expect(roff).toContain('\n\\&\\(aqbr \\efB\n');
+  expect(paragraph('.so /etc/passwd')).toContain('\\&.so /etc/passwd');
+  expect(block(["'br \\fB"])).toContain('\\&\\(aqbr \\efB');
 });
 
 const hasGroff = spawnSync('groff', ['--version']).status === 0;

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { commands, fewCommands, noCluster } from '../../../scripts/ioredis-parts.js';
+import { commands, ioredisParts } from '../../../scripts/ioredis-parts.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const ioredis = path.dirname(createRequire(import.meta.url).resolve('ioredis'));
@@ -28,7 +28,7 @@ function unknownIn(text: string): string[] {
 
 it('removes the other commands, wherever node_modules is', () => {
   const all = JSON.stringify({ eval: { arity: -3 }, acl: { arity: -2 } });
-  const { transform } = fewCommands();
+  const { transform } = ioredisParts();
   const short = transform(all, '/elsewhere/@ioredis/commands/built/commands.json');
   expect(JSON.parse(short?.code ?? '')).toEqual({ eval: { arity: -3 } });
   expect(transform(all, '/elsewhere/commands.json')).toBeNull();
@@ -43,7 +43,7 @@ it('finds a command that is not in the bundles', () => {
 });
 
 it("leaves out ioredis's client of a cluster, wherever node_modules is", () => {
-  const { load } = noCluster();
+  const { load } = ioredisParts();
   expect(load('/elsewhere/ioredis/built/cluster/index.js')).toBe(
     'exports.default = class Cluster {};',
   );
