@@ -4,17 +4,12 @@
 // executable instead of the built programs, which are compiled first. `--project servers` runs once
 // for each server program in REDIS_SERVERS, a list of paths with colons.
 
-import { join } from 'node:path';
 import { measurePatience } from './patience.js';
-import { Failure, root, say, script, show } from './program.js';
+import { Failure, say, script, show, vitest } from './program.js';
 import { setUp } from './setup.js';
 import { buildStandalone } from './standalone.js';
 
 const words = process.argv.slice(2);
-/** A reporter that is asked for is alone. */
-const progress = words.some((word) => word.startsWith('--reporter'))
-  ? []
-  : ['--reporter=default', `--reporter=${join(root, 'scripts', 'test-progress.js')}`];
 
 await script(async () => {
   const { factor, nodeMs } = measurePatience();
@@ -28,8 +23,7 @@ await script(async () => {
   say(`limits for a state to come are ${factor} times as long as they must be (${speed})`);
   await setUp({ server: true });
   if (words.some((word) => ['standalone', 'executable'].includes(word))) await buildStandalone();
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  const run = () => show(process.execPath, [vitest, 'run', ...progress, ...words]);
+  const run = () => show(process.execPath, [vitest, 'run', ...words]);
   if (!process.argv.includes('servers')) return run();
   const paths = (process.env.REDIS_SERVERS ?? '').split(':').filter(Boolean);
   if (paths.length === 0)
