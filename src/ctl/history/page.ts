@@ -41,13 +41,14 @@ h2{position:absolute;right:100%;width:150px;margin:0 10px 0 0;font-size:13px;
 overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 section div{position:relative}
 a{position:absolute;height:18px;min-width:4px;display:flex;border-radius:2px;line-height:18px;
-font-size:12px;color:var(--back);text-decoration:none;white-space:nowrap;
-container-type:inline-size}
-@container(max-width:60px){a:not(.point) span{display:none}}
+font-size:12px;color:var(--back);text-decoration:none;white-space:nowrap}
 a:focus{outline:2px solid var(--text)}
-a span{overflow:hidden;text-indent:4px}
+a span{flex:1;overflow:hidden;container-type:inline-size}
+a b{font-weight:normal;padding:0 4px}
+@container(max-width:60px){a b{display:none}}
 a.point{background:none;color:var(--colour)}
-a.point span{overflow:visible;margin-left:-4px}
+a.point span{overflow:visible;container-type:normal}
+a.point b{padding:0}
 i.wait{flex:none;max-width:100%;
 background:repeating-linear-gradient(45deg,var(--grey) 0 2px,var(--back) 2px 5px)}
 table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
@@ -226,7 +227,7 @@ function renderBar(bar: Bar, place: string): string {
   return (
     `<a href="#row${index}" class="${look}" style="${place}" title="${escaped(detailOf(bar))}">` +
     (waitedMs > 0 ? `<i class="wait" style="width:${share}"></i>` : '') +
-    `<span>${sign ?? escaped(word)}</span></a>`
+    `<span><b>${sign ?? escaped(word)}</b></span></a>`
   );
 }
 
