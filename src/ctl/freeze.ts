@@ -4,7 +4,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { readOption } from '../config/values.ts';
-import { parseFreeze, renderFreeze } from '../lock/freeze.ts';
+import { parseFreeze, renderFreeze } from '../lock/people.ts';
 import { parseValue } from '../lock/value.ts';
 import { maxToldBytes } from '../redis/replies.ts';
 import { exitCode, UsageError } from '../text/errors.ts';

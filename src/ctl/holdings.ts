@@ -1,7 +1,7 @@
 // What holds or bars a lock, by what the masters show: holders, in every form of lock, and a
 // freeze. Pure.
 
-import { parseFreeze } from '../lock/freeze.ts';
+import { parseFreeze } from '../lock/people.ts';
 import type { Sharing } from '../lock/types.ts';
 import { isMode, parseValue, sharingIn } from '../lock/value.ts';
 import type { LockSnapshot, SeenFreeze } from '../redis/snapshot.ts';

@@ -6,7 +6,7 @@
 import type { Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
 import type { Claim } from './types.ts';
-import { cut, cutNote } from './value.ts';
+import { cut, cutNote, parseValue } from './value.ts';
 import { askedIdOf } from './waiter-id.ts';
 
 /** stop: end the command. broken: extend at once, because the lock may have been broken. */
@@ -141,4 +141,37 @@ export class HolderChannel {
 function keepNewest(known: Map<string, unknown> | Set<string>): void {
   const [oldest] = known.keys();
   if (known.size > maxPending && oldest !== undefined) known.delete(oldest);
+}
+
+/**
+ * An operator's lock without a process: beside the lock, on a quorum of masters, it bars every new
+ * holder, while the present one goes on. Its value has the form of a holder's.
+ */
+export interface Freeze {
+  /** Unique: this freeze is thawed, and no other. */
+  readonly token: string;
+  readonly user: string;
+  readonly host: string;
+  readonly pid: number;
+  /** ISO 8601, by the clock of the host, for reading only. */
+  readonly since: string;
+  /** Why. */
+  readonly note: string;
+}
+
+/** In the place of a command's name. */
+export const freezeLabel = 'redlockctl freeze';
+
+export function renderFreeze({ token, note, ...freeze }: Freeze): string {
+  return `${token} ${JSON.stringify({ ...freeze, label: freezeLabel, frozen: note })}`;
+}
+
+/** null for what is no freeze, such as the value of a holder. */
+export function parseFreeze(value: string): Freeze | null {
+  const { token, record } = parseValue(value);
+  if (record === null || record.label !== freezeLabel) return null;
+  const { frozen } = JSON.parse(value.slice(value.indexOf(' ') + 1));
+  if (typeof frozen !== 'string') return null;
+  const { user, host, pid, since } = record;
+  return { token, user: cut(user), host: cut(host), pid, since: cut(since), note: cutNote(frozen) };
 }

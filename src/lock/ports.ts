@@ -62,6 +62,26 @@ export interface Clock {
   sleep(durationMs: number, cancelled?: AbortSignal): Promise<void>;
 }
 
+const partCount = 10;
+
+/**
+ * Sleeps in parts, and counts only the time in which this process ran: a part that takes longer,
+ * because the process was stopped or starved, still counts as one. Between two parts what has
+ * arrived is read, so an answer that is unread is not taken for silence. The last part, of 1 ms, is
+ * for that alone. For limits of another process; the deadlines of a lock are absolute. Resolves at
+ * once when `cancelled` aborts.
+ */
+export async function sleepAwake(
+  clock: Clock,
+  durationMs: number,
+  cancelled: AbortSignal,
+): Promise<void> {
+  for (let part = 0; part < partCount && !cancelled.aborted; part += 1) {
+    await clock.sleep(durationMs / partCount, cancelled);
+  }
+  await clock.sleep(1, cancelled);
+}
+
 /** A number in [0, 1), drawn anew at each call. */
 export type Random = () => number;
 

@@ -61,14 +61,14 @@ export class Redlock {
   }
 
   /**
-   * Steps 1 to 5 of the page. The rollback of a failed attempt has begun when this resolves, also
-   * of one that `aborted` has cut short, whatever it returns.
+   * Steps 1 to 5 of the page. When a failed attempt resolves, also one that `aborted` has cut
+   * short, its rollback has begun.
    */
   async attempt(claim: Claim, aborted: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#standing.set(claim, 'ours');
-    // A master that refuses us enters us in its queue. If we still win, we leave that queue:
-    // the waiters behind us would otherwise wait until we are forgotten.
+    // A master that refuses us enters us in its queue. If we still win, we leave that queue, so
+    // that the waiters behind us do not wait until we are forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;
     const slow = this.#set.slow();
@@ -160,19 +160,15 @@ export class Redlock {
   }
 
   /**
-   * Removes our value from every master, or lets it expire after `keepMs`. Sent to all at once.
-   * Waits for the answers of the masters that are no stragglers, no longer than the master timeout.
-   * `line` is for the history; null: none.
+   * Removes our value from every master, or lets it expire after `keepMs`. Waits for the answers of
+   * the masters that are no stragglers, at most for the master timeout. `line`: for the history.
    */
   release(claim: Claim, keepMs: number, line: string | null): Promise<Released> {
     const ask = (master: Master) => master.release(claim, keepMs, line);
     return this.#remove(claim, this.#set.masters, ask);
   }
 
-  /**
-   * Releases, and waits only until a quorum has: that is enough for others to acquire. For a
-   * process that stays, so that the other masters can answer later.
-   */
+  /** Waits only until a quorum has released, for a process that stays for the other answers. */
   releaseOnQuorum(claim: Claim): Promise<Released> {
     const ask = (master: Master) => master.release(claim, 0, null);
     const isEnough = (votes: Votes<Master, ReleaseReply>) =>
@@ -212,8 +208,8 @@ export class Redlock {
   }
 
   /**
-   * Raises the counters of a quorum to our number, by an extension. Failures: why too few masters
-   * have; without one it was too late.
+   * Raises the counters of a quorum to our number, by an extension. Otherwise why too few masters
+   * have; no failure: it was too late.
    */
   async #writeBack(lease: Lease, aborted: AbortSignal): Promise<Lease | readonly MasterFailure[]> {
     this.#report({ kind: 'fence-raised', fence: lease.fence ?? 0 });
@@ -224,10 +220,9 @@ export class Redlock {
   }
 
   /**
-   * Sets our value again on a master that came back without it. The answer is not waited for.
-   * *Invariant:* only called when a quorum has extended before the old validity ended, and nothing
-   * is sent once the new one has ended, so that a lost lock is never revived. A slow master may
-   * answer later than that.
+   * Sets our value again on a master that came back without it. *Invariant:* only after a quorum
+   * has extended before the old validity ended, and not once the new one has ended, so that a lost
+   * lock is never revived.
    */
   async #repair(
     master: Master,

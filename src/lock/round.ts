@@ -3,8 +3,7 @@
 // answered or run out of time. Later answers are still passed on, because what a straggler grants
 // has to be used or rolled back.
 
-import { sleepAwake } from './awake.ts';
-import type { Clock, Report } from './ports.ts';
+import { type Clock, type Report, sleepAwake } from './ports.ts';
 import { defaultDriftFactor, driftMsOf } from './quorum.ts';
 import type { Extended, Failed, FailureCause, MasterFailure } from './types.ts';
 

@@ -3,7 +3,7 @@
 // are never mixed: a wait for a busy lock may be unlimited, and a wait for a quorum ends after a
 // while, because an outage that is reported as contention silently skips jobs.
 
-import { parseFreeze } from './freeze.ts';
+import { parseFreeze } from './people.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import { quorumOf } from './quorum.ts';
 import type { Redlock } from './redlock.ts';

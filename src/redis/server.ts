@@ -2,8 +2,7 @@
 // what operators do. Replies become votes and answers; one of an unexpected shape is a failure of
 // the server.
 
-import { sleepAwake } from '../lock/awake.ts';
-import type { Clock, Master, Subscription } from '../lock/ports.ts';
+import { type Clock, type Master, type Subscription, sleepAwake } from '../lock/ports.ts';
 import {
   type AcquireReply,
   alone,

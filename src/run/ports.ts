@@ -1,10 +1,8 @@
 // The ports of a run: its settings, the parts that it is given, and the deadlines of a lease. The
 // simulator runs it with parts of its own.
 
-import { deadlineOf } from '../lock/lease-keeper.ts';
-import type { Listen } from '../lock/people.ts';
-import type { Clock, Random } from '../lock/ports.ts';
-import type { HeldLock } from '../lock/redlock.ts';
+import { deadlineOf, type KeeperPorts } from '../lock/lease-keeper.ts';
+import type { Clock } from '../lock/ports.ts';
 import type { RunTimings } from '../lock/timings.ts';
 import type { Claim, Lease } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
@@ -41,10 +39,7 @@ export interface RunSettings extends Omit<RunTimings, 'ttlMs' | 'driftFactor'> {
 }
 
 /** The parts of a run; the simulator has its own. */
-export interface RunParts {
-  readonly redlock: HeldLock;
-  readonly clock: Clock;
-  readonly random: Random;
+export interface RunParts extends KeeperPorts {
   readonly report: ReportRun;
   /**
    * Waits for the lock and for all that the child needs to start. The reason of `aborted` is the
@@ -63,8 +58,6 @@ export interface RunParts {
   readonly userOf: (pid: number) => string | null;
   /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
-  /** Subscribes to the requests of operators; null: they are not received. */
-  readonly listen: Listen | null;
   /** The line for the history of the lock that is about to be released; null: none. */
   readonly lineOf: (claim: Claim, record: RunRecord) => string | null;
   /** What the events have shown so far. */

@@ -2,9 +2,8 @@
 // which: why (what to do)`. The lines about a lock that was not acquired are those of redlockctl
 // and the library too.
 
-import { parseFreeze } from '../lock/freeze.ts';
 import type { Unkillable } from '../lock/history.ts';
-import type { Person } from '../lock/people.ts';
+import { type Person, parseFreeze } from '../lock/people.ts';
 import { parseValue, sharingIn } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import { quoted } from './foreign-text.ts';

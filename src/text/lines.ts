@@ -1,9 +1,8 @@
 // The lines about a lock that all programs print: its holder, since when and why, and which
 // masters failed. Each is one line. A lock name may contain anything, so it is always quoted.
 
-import { type Freeze, parseFreeze } from '../lock/freeze.ts';
 import type { Unkillable } from '../lock/history.ts';
-import type { Person } from '../lock/people.ts';
+import { type Freeze, type Person, parseFreeze } from '../lock/people.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import { type HolderRecord, isMode, parseValue, sharingIn } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';

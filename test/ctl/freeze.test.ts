@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { freezeMsOf } from '../../src/ctl/freeze.ts';
-import { parseFreeze, renderFreeze } from '../../src/lock/freeze.ts';
+import { parseFreeze, renderFreeze } from '../../src/lock/people.ts';
 import { countOf, isOnEach, useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
 import { answerOf, ctl } from './rig.ts';

@@ -4,8 +4,8 @@
 import stringWidth from 'string-width';
 import { fitted, rowsOf } from '../../cli/rows.ts';
 import { renderTable } from '../../cli/table.ts';
-import { freezeLabel } from '../../lock/freeze.ts';
 import { vanished } from '../../lock/history.ts';
+import { freezeLabel } from '../../lock/people.ts';
 import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
 import {

@@ -8,8 +8,7 @@ import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { domainToASCII } from 'node:url';
 import { Redis } from 'ioredis';
-import { sleepAwake } from '../../lock/awake.ts';
-import type { Clock } from '../../lock/ports.ts';
+import { type Clock, sleepAwake } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress, PasswordSource, TlsOptions } from '../address.ts';
 import {

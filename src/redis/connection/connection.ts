@@ -3,8 +3,7 @@
 // keeps its order, so that answer comes before the one to the command.
 
 import type { Redis } from 'ioredis';
-import { sleepAwake } from '../../lock/awake.ts';
-import type { Clock } from '../../lock/ports.ts';
+import { type Clock, sleepAwake } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { bytesOf } from '../../text/bytes.ts';
 import type { ScriptCall } from '../calls/script-calls.ts';

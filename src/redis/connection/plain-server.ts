@@ -3,8 +3,7 @@
 // that a wrong scheme would look like a network that drops packets. No secret is sent.
 
 import { connect } from 'node:net';
-import { sleepAwake } from '../../lock/awake.ts';
-import type { Clock } from '../../lock/ports.ts';
+import { type Clock, sleepAwake } from '../../lock/ports.ts';
 import type { MasterAddress } from '../address.ts';
 
 /** A server near by that speaks TLS has answered by then; a look more does no harm. */

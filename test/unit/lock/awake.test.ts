@@ -2,7 +2,7 @@
 // timer comes, and what has arrived in the meantime is read before the next.
 
 import { expect, it } from 'vitest';
-import { sleepAwake } from '../../../src/lock/awake.ts';
+import { sleepAwake } from '../../../src/lock/ports.ts';
 import { HandClock } from '../hand-clock.ts';
 
 function begin(durationMs: number) {

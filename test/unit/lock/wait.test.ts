@@ -1,7 +1,7 @@
 // When a wait ends: see src/lock/wait.ts. The masters are answers in a list.
 
 import { expect, test } from 'vitest';
-import { renderFreeze } from '../../../src/lock/freeze.ts';
+import { renderFreeze } from '../../../src/lock/people.ts';
 import type { Redlock } from '../../../src/lock/redlock.ts';
 import { type Attempt, alone, type Claim, type Sharing } from '../../../src/lock/types.ts';
 import { waitForLock } from '../../../src/lock/wait.ts';
