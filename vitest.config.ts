@@ -107,8 +107,8 @@ const byNode = ['cli/{arguments,exit-code,secrets,signals,streams,surroundings,t
 /** What a runtime with timers, sockets and processes of its own could change besides. */
 const byRuntime = [...byNode, 'cli/{history,keep-alive,loss}'];
 
-/** How often the processes wake up, which is for each runtime to say. */
-const quiet = 'supervision/quiet';
+/** How often the processes wake up, and what they read of /proc: each runtime has its own way. */
+const supervised = ['supervision/hidden-proc', 'supervision/quiet'];
 
 /**
  * The suites of the built programs on the executable that has both in one file (`npm run
@@ -117,12 +117,12 @@ const quiet = 'supervision/quiet';
 const onExecutable = { ...shared, env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' } };
 const standalone = suite('standalone', {
   ...onExecutable,
-  include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts', ...filesOf([quiet])],
+  include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts', ...filesOf(supervised)],
   exclude: ['test/cli/package.test.ts'],
 });
 const executable = suite('executable', {
   ...onExecutable,
-  include: filesOf([...byRuntime, 'ctl/{completion,hold,output,top}', quiet]),
+  include: filesOf([...byRuntime, 'ctl/{completion,hold,output,top}', ...supervised]),
 });
 
 /**

@@ -10,7 +10,10 @@ import type { Clock } from '../lock/ports.ts';
 /** Readings of one instant, all in ms; only their progress means anything. */
 export interface ClockSources {
   monotonic(): number;
-  /** Counts time asleep; null where there is none: macOS and Windows count it as monotonic time. */
+  /**
+   * Counts time asleep. null: it cannot be read now; or there is none, as on macOS and Windows,
+   * which count it as monotonic time.
+   */
   boot(): number | null;
   wall(): number;
 }
@@ -20,18 +23,23 @@ export interface ClockSources {
  */
 const uptimeSeconds = process.versions.bun ? uptimeOfProc : os.uptime;
 
-/** NaN where /proc does not show it. */
-function uptimeOfProc(): number {
+/** null where /proc does not show it. */
+function uptimeOfProc(): number | null {
   try {
     return Number.parseFloat(readFileSync('/proc/uptime', 'latin1'));
   } catch {
-    return Number.NaN;
+    return null;
   }
+}
+
+function bootMs(): number | null {
+  const seconds = uptimeSeconds();
+  return seconds === null ? null : seconds * 1000;
 }
 
 export const systemSources: ClockSources = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
-  boot: process.platform === 'linux' ? () => uptimeSeconds() * 1000 : () => null,
+  boot: process.platform === 'linux' ? bootMs : () => null,
   wall: () => Date.now(),
 };
 
@@ -109,16 +117,16 @@ export function createSystemClock(
 
 /**
  * Returns by how many ms a clock has run ahead of the monotonic one since the last call; 0 within
- * the tolerance, and always where the system does not have that clock.
+ * the tolerance, and while that clock cannot be read: a job may unmount /proc.
  */
 function jumpsOf(read: () => number | null, monotonic: () => number): () => number {
   /** The known difference, at most; a larger lead is a jump. */
-  let knownLeadMs = (read() ?? Number.NaN) - monotonic();
+  let knownLeadMs = (read() ?? Number.POSITIVE_INFINITY) - monotonic();
   return () => {
-    if (Number.isNaN(knownLeadMs)) return 0;
     // Read between two monotonic readings, so that a preemption here does not look like a jump.
     const before = monotonic();
-    const reading = read() ?? 0;
+    const reading = read();
+    if (reading === null) return 0;
     const minMs = reading - monotonic();
     knownLeadMs = Math.min(knownLeadMs, reading - before);
     const jumpMs = minMs - knownLeadMs;
@@ -141,7 +149,7 @@ export function clocksNow(): Clocks {
   // Bun counts its monotonic clock from the start of the process.
   const monotonic = process.versions.bun ? null : process.hrtime.bigint();
   const boot = systemSources.boot();
-  return [monotonic, boot === null || Number.isNaN(boot) ? null : nsOf(boot), nsOf(Date.now())];
+  return [monotonic, boot === null ? null : nsOf(boot), nsOf(Date.now())];
 }
 
 function nsOf(ms: number): bigint {

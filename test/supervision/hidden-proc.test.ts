@@ -1,5 +1,6 @@
 // A /proc that hides processes (hidepid, ProtectProc of systemd): a hidden process is still a child
-// of the guard, is stopped, and keeps the lock until then. Needs root, for the mount.
+// of the guard, is stopped, and keeps the lock until then. A /proc that the job unmounts: the run
+// ends as always. Needs root, for the mounts.
 
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -45,6 +46,20 @@ describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
       });
     },
   );
+});
+
+const unmounting = ['unshare', '--mount', '--propagation', 'private'];
+it.skipIf(obstacle !== null)('a job that unmounts /proc: released when it has ended', async () => {
+  const command = (mark: string) => ['sh', '-c', 'umount -l /proc; echo ready; read l; exit 3', mark];
+  const run = new Succession(masters, command, {
+    flags: ['--ttl', '60s', '-k', '1s', '-v'],
+    stdin: 'pipe',
+    through: unmounting,
+  });
+  await run.begun();
+  run.first.child.stdin?.end();
+  expect(await run.nextSees()).toBe('');
+  expect(await run.result).toMatchObject({ code: 3, stderr: expect.not.stringContaining('NaN') });
 });
 
 /** null: this machine can run the test. */

@@ -8,11 +8,16 @@ import { createPlainClock, createSystemClock, maxTimerMs } from '../../../src/sy
 
 /** Three clocks to be moved by hand, and what our clock told of them. */
 function rig(hasBoot = true, timerMs: number = maxTimerMs.alone) {
-  const at = { monotonic: 1_000, boot: 50_000, wall: 1_800_000_000_000 };
+  const at = {
+    monotonic: 1_000,
+    boot: 50_000,
+    isBootReadable: hasBoot,
+    wall: 1_800_000_000_000,
+  };
   const jumps: number[] = [];
   const sources = {
     monotonic: () => at.monotonic,
-    boot: () => (hasBoot ? at.boot : null),
+    boot: () => (at.isBootReadable ? at.boot : null),
     wall: () => at.wall,
   };
   const clock = createSystemClock((ms) => jumps.push(ms), sources, timerMs);
@@ -72,6 +77,18 @@ describe('now', () => {
     const { clock, at, begin } = rig();
     at.boot += 60_000;
     expect(clock.now() - begin).toBe(60_000);
+  });
+
+  test('a boot clock that cannot be read for a time counts again afterwards', () => {
+    const { clock, at, pass, begin, jumps } = rig();
+    at.isBootReadable = false;
+    pass(100);
+    expect(clock.now() - begin).toBe(100);
+    at.boot += 60_000;
+    expect(clock.now() - begin).toBe(100);
+    at.isBootReadable = true;
+    expect(clock.now() - begin).toBe(60_100);
+    expect(jumps).toEqual([60_000]);
   });
 
   test('the grain of the clocks is no sleep', () => {
