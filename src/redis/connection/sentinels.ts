@@ -6,10 +6,11 @@
 // See https://redis.io/docs/latest/develop/reference/sentinel-clients/
 
 import type { Clock } from '../../lock/ports.ts';
-import type { Failed } from '../../lock/types.ts';
+import { askAll, failuresIn } from '../../lock/round.ts';
+import type { Failed, MasterFailure } from '../../lock/types.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import { failureLine } from '../../text/lines.ts';
-import type { MasterAddress, SentinelHost } from '../address.ts';
+import type { MasterAddress, SentinelHost, Sentinels } from '../address.ts';
 import { failed, isFailed } from '../errors.ts';
 import { inTime, maxReplyBytes, type OpenedClient, type Origin, openClient } from './client.ts';
 
@@ -23,98 +24,82 @@ export async function openMaster(
   if ('duplicate' in origin || origin.sentinels === undefined)
     return openClient(origin, clock, maxReplyBytes, isRenewing);
   const { sentinels, ...login } = origin;
-  const position = await findPrimary(origin, sentinels.hosts, sentinels.primary, clock);
+  const position = await findPrimary(origin, sentinels, clock);
   if (isFailed(position)) return position;
   const opened = await openClient({ ...login, ...position }, clock, maxReplyBytes, isRenewing);
   const which = `its primary ${shown(position)}`;
-  if (isFailed(opened)) return about(which, opened);
+  if (isFailed(opened)) return failed(opened.cause, `${which}: ${opened.message}`, opened.advice);
   const { client, ask } = opened;
   const asking = ask(() => client.call('ROLE')).catch(() => null);
   const role = await inTime(client, clock, asking);
   if (!Array.isArray(role) || role[0] !== 'slave') return opened;
   client.disconnect();
-  const failure = failed('connection', `${which}: is a replica now: a failover is under way`);
-  return { ...failure, advice: 'wait until it is over' };
+  const why = `${which}: is a replica now: a failover is under way`;
+  return failed('connection', why, 'wait until it is over');
 }
 
-/** The same failure, with the server that it is about. */
-function about(which: string, { cause, message, advice }: Failed): Failed {
-  return failed(cause, `${which}: ${message}`, advice);
-}
+/** Longer than a sentinel may take to connect, to log us in and to answer, twice. */
+const maxMs = 15_000;
 
-/** Asks all sentinels at once; resolves when a majority of them name the same place. */
-function findPrimary(
+/** The place that a majority of the sentinels names. */
+async function findPrimary(
   origin: MasterAddress,
-  hosts: readonly SentinelHost[],
-  primary: string,
+  { hosts, primary }: Sentinels,
   clock: Clock,
 ): Promise<SentinelHost | Failed> {
-  return new Promise((resolve) => {
-    const named = new Map<string, { readonly position: SentinelHost; readonly count: number }>();
-    const failures: Failed[] = [];
-    for (const host of hosts) {
-      void askOne(origin, host, primary, clock).then((answer) => {
-        if (isFailed(answer)) {
-          failures.push(about(shown(host), answer));
-        } else {
-          const count = (named.get(shown(answer))?.count ?? 0) + 1;
-          named.set(shown(answer), { position: answer, count });
-          if (count > hosts.length / 2) resolve(answer);
-        }
-        const answers = [...named.values()].sort((a, b) => b.count - a.count);
-        const answeredCount = answers.reduce((sum, { count }) => sum + count, failures.length);
-        if (answeredCount === hosts.length) resolve(noMajority(answers, failures, hosts.length));
-      });
-    }
-  });
+  const { sentinels: _, ...login } = origin;
+  const masters = hosts.map((host) => ({ ...login, ...host, name: shown(host), db: 0 }));
+  const ask = (sentinel: MasterAddress) => askSentinel(sentinel, primary, clock);
+  const placesIn = (votes: Votes) => {
+    const counts = new Map<string, number>();
+    for (const vote of votes.values())
+      if (!isFailed(vote)) counts.set(shown(vote), (counts.get(shown(vote)) ?? 0) + 1);
+    return [...counts].sort(([, one], [, other]) => other - one);
+  };
+  const majorityIn = (votes: Votes) =>
+    placesIn(votes).find(([, count]) => count > hosts.length / 2);
+  const request = { masters, ask, isCertain: (votes: Votes) => majorityIn(votes) !== undefined };
+  const late = failed('timeout', 'no answer in time');
+  const { votes } = await askAll<MasterAddress, SentinelHost>(request, clock, maxMs, late);
+  const [majority] = majorityIn(votes) ?? [];
+  const found = [...votes.values()].find((one) => !isFailed(one) && shown(one) === majority);
+  return found ?? noMajority(placesIn(votes), failuresIn(votes), hosts.length);
 }
+
+type Votes = ReadonlyMap<MasterAddress, SentinelHost | Failed>;
 
 function noMajority(
-  answers: readonly { readonly position: SentinelHost; readonly count: number }[],
-  failures: readonly Failed[],
+  places: readonly (readonly [string, number])[],
+  failures: readonly MasterFailure[],
   hostCount: number,
 ): Failed {
-  if (answers.length === 0) return noneOf(failures);
-  const named = answers.map(({ position, count }) => `${shown(position)} by ${count}`).join(', ');
-  const why = [
-    `too few of ${hostCount} sentinels name one primary: ${named}`,
-    ...messagesOf(failures),
-  ];
-  const advice = 'a majority of those that are configured has to; start the others';
-  return failed('connection', why.join(', '), advice);
-}
-
-function messagesOf(failures: readonly Failed[]): string[] {
-  return failures.map(({ message }) => message);
-}
-
-function noneOf(failures: readonly Failed[]): Failed {
   // Where any sentinel may still come to name one, it is worth trying again.
-  const cause = failures.every((one) => one.cause === 'denied') ? 'denied' : 'connection';
-  // Those that are denied say themselves what to do.
-  const isDenied = cause === 'denied';
-  const why = failures.map((one) => (isDenied ? failureLine(one) : one.message)).join(', ');
-  const advice = isDenied ? undefined : 'start them, or correct the addresses';
-  return failed(cause, `no sentinel names a primary: ${why}`, advice);
+  const areDenied = failures.every(({ failed: { cause } }) => cause === 'denied');
+  const isDenied = places.length === 0 && areDenied;
+  const why = failures.map(
+    ({ master, failed: one }) => `${master}: ${isDenied ? failureLine(one) : one.message}`,
+  );
+  if (isDenied) return failed('denied', `no sentinel names a primary: ${why.join(', ')}`);
+  if (places.length === 0) {
+    const advice = 'start them, or correct the addresses';
+    return failed('connection', `no sentinel names a primary: ${why.join(', ')}`, advice);
+  }
+  const all = [...places.map(([place, count]) => `${place} by ${count}`), ...why].join(', ');
+  const advice = 'a majority of those that are configured has to; start the others';
+  return failed('connection', `too few of ${hostCount} sentinels name one primary: ${all}`, advice);
 }
 
-async function askOne(
-  origin: MasterAddress,
-  host: SentinelHost,
+/** Logs in only where the sentinel demands it: most have no password. */
+async function askSentinel(
+  sentinel: MasterAddress,
   primary: string,
   clock: Clock,
 ): Promise<SentinelHost | Failed> {
-  const { tls, username, password, passwordSource } = origin;
-  const sentinel = { name: shown(host), ...host, db: 0, ...(tls ? { tls } : {}) };
-  const reply = await ask(sentinel, primary, clock);
+  const { username, password, passwordSource, ...stranger } = sentinel;
+  const reply = await ask(stranger, primary, clock);
   const wantsLogin = isFailed(reply) && reply.message.startsWith('NOAUTH');
-  if (!wantsLogin || (password === undefined && !passwordSource)) return reply;
-  const login = {
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(passwordSource ? { passwordSource } : {}),
-  };
-  return ask({ ...sentinel, ...login }, primary, clock);
+  const hasLogin = password !== undefined || passwordSource !== undefined;
+  return wantsLogin && hasLogin ? ask(sentinel, primary, clock) : reply;
 }
 
 async function ask(
