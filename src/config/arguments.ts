@@ -5,7 +5,7 @@
 // the command, or take an -n of the command for an option of redlock-run.
 
 import { Command, CommanderError, Option } from 'commander';
-import { mistakeInNames } from '../redis/lock-names.ts';
+import { mistakeInNames } from '../redis/keys.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';

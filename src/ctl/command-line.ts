@@ -13,7 +13,7 @@ import {
   readOptionValues,
   unknownOption,
 } from '../config/arguments.ts';
-import { mistakeInNames } from '../redis/lock-names.ts';
+import { mistakeInNames } from '../redis/keys.ts';
 import { UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';

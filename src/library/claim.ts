@@ -7,7 +7,7 @@ import os from 'node:os';
 import { basename } from 'node:path';
 import type { Claim } from '../lock/types.ts';
 import { sharingOf } from '../lock/value.ts';
-import { mistakeInNames } from '../redis/lock-names.ts';
+import { mistakeInNames } from '../redis/keys.ts';
 import { reactions } from '../redis/masters-watch.ts';
 import { userName } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';

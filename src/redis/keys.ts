@@ -2,6 +2,8 @@
 // fence, its queue, its holders where there are several, its history and its freeze.
 // *Note:* the prefix may be empty, and then every key of the database looks like a lock.
 
+import { quoted } from '../text/foreign-text.ts';
+
 /** What is beside a key, by the type that the scripts give to it. */
 const typeOfHelper = {
   fence: 'string',
@@ -50,14 +52,6 @@ export function channelOf(key: string, id: string): string {
   return `{${key}}:wake:${id}`;
 }
 
-/**
- * Whether the key of a resource of this name could be a key beside the lock of another one: with an
- * empty prefix, or with one that ends as the other name begins.
- */
-export function looksLikeHelper(resource: string): boolean {
-  return helperEnding.test(resource);
-}
-
 /** The resource that a key with this prefix locks; null for a key beside a lock. */
 export function resourceOf(prefix: string, key: string): string | null {
   return key.startsWith(prefix) && !(key.startsWith('{') && helperEnding.test(key))
@@ -74,4 +68,26 @@ export function freezeResourceOf(prefix: string, key: string): string | null {
 /** The pattern for SCAN of the locks whose names match `pattern`, a glob as in KEYS. */
 export function patternOf(prefix: string, pattern: string): string {
   return prefix.replace(/[\\*?[\]]/g, '\\$&') + pattern;
+}
+
+const maxNameBytes = 4096;
+const maxNames = 100;
+
+/**
+ * What is wrong with these names of locks, of the command line or of a program; null: nothing. A
+ * name may be nearly any text, but not one that could be a key beside the lock of another name:
+ * with an empty prefix, or with one that ends as the other name begins.
+ */
+export function mistakeInNames(names: readonly string[]): string | null {
+  for (const name of names) {
+    if (name === '') return '"": empty (give the lock a name)';
+    const why = 'is called like what the masters keep beside a lock (take another name)';
+    if (helperEnding.test(name)) return `${quoted(name)}: ${why}`;
+    const bytes = Buffer.byteLength(name);
+    if (bytes > maxNameBytes)
+      return `${quoted(name)}: ${bytes} bytes long (at most ${maxNameBytes})`;
+  }
+  if (names.length > maxNames) return `${names.length} names (at most ${maxNames})`;
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  return twice === undefined ? null : `${quoted(twice)}: given twice (name each lock once)`;
 }
