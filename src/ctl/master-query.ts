@@ -23,7 +23,7 @@ export const batchSize = 100;
 const historyBatchSize = 250;
 /** More lines than a master keeps of one lock (lines.lua). */
 export const allLines = 1_500;
-/** Keys that one SCAN goes through. */
+/** Names of histories read in one request. */
 export const pageSize = 1_000;
 
 /** How much one master may take of a query. */
@@ -108,23 +108,18 @@ export class MasterQuery {
   }
 
   /**
-   * The names of all locks that match the glob on any master, sorted, each once; by SCAN, for at
-   * most `limitMs` on each master and each kind of name.
+   * The names of all locks that match the glob on any master, sorted, each once: of those that have
+   * a key, and of those that are frozen. By SCAN, for at most `limitMs` on each master for either.
    */
   async names(pattern: string, limitMs = max.namesMs): Promise<string[]> {
-    const held = await this.heldNames(pattern, limitMs);
-    const frozen = await this.frozenNames(pattern, limitMs);
+    const held = await this.namesOf('locks', pattern, limitMs);
+    const frozen = await this.namesOf('freezes', pattern, limitMs);
     return frozen.length === 0 ? held : [...new Set([...held, ...frozen])].sort();
   }
 
-  /** As `names`, of the locks that have a key on any master. */
-  heldNames(pattern: string, limitMs = max.namesMs): Promise<string[]> {
-    return this.#collect((server, cursor) => server.page(cursor, pattern, pageSize), limitMs);
-  }
-
-  /** As `names`, of the locks that are frozen on any master. */
-  frozenNames(pattern: string, limitMs = max.namesMs): Promise<string[]> {
-    return this.#collect((server, cursor) => server.freezePage(cursor, pattern, pageSize), limitMs);
+  /** As `names`, of one of the two. */
+  namesOf(of: 'locks' | 'freezes', pattern: string, limitMs = max.namesMs): Promise<string[]> {
+    return this.#collect((server, cursor) => server.page(of, cursor, pattern), limitMs);
   }
 
   /**

@@ -15,7 +15,7 @@ import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
 import { listLines } from './list.ts';
 import type { LockState } from './lock-state.ts';
-import { batchSize, MasterQuery, pageSize } from './master-query.ts';
+import { batchSize, MasterQuery } from './master-query.ts';
 
 /** How a master answered, for people. */
 interface MasterAnswer {
@@ -80,9 +80,7 @@ export class Watch {
     const at = this.#query.servers.indexOf(server);
     const { cursor = '0', isOfFreezes = false } = this.#scans[at] ?? {};
     const sentAt = performance.now();
-    const page = isOfFreezes
-      ? await server.freezePage(cursor, this.#pattern, pageSize)
-      : await server.page(cursor, this.#pattern, pageSize);
+    const page = await server.page(isOfFreezes ? 'freezes' : 'locks', cursor, this.#pattern);
     if (isFailed(page)) return page;
     const isOver = page.cursor === '0';
     this.#scans[at] = { cursor: page.cursor, isOfFreezes: isOver !== isOfFreezes };

@@ -138,7 +138,7 @@ export abstract class ConnectedServer<From extends Origin> {
     if (isFailed(connection)) return connection;
     if (withdrawn.aborted)
       return { ...failed('connection', 'no connection in time'), isVague: true };
-    const mayHold = set ? this.unreleased.of(set.value) : undefined;
+    const mayHold = set ? this.unreleased.get(set.value) : undefined;
     if (mayHold) mayHold.wasSent = true;
     mayHold?.owing.add(connection);
     const reply = await send(connection);

@@ -92,7 +92,7 @@ export class MastersWatch {
   #hasWarned = false;
   #recorded = { set: '', at: 0 };
 
-  /** `masters`: all that are configured. `isRecording`: whether the set of this host is recorded. */
+  /** `masters`: all of this host; `isRecording`: whether its set of masters is recorded. */
   constructor(
     masters: readonly MarkedServer[],
     clock: Clock,

@@ -10,7 +10,7 @@ import type {
   RepairReply,
 } from '../lock/types.ts';
 import { textOf } from '../text/bytes.ts';
-import { failed, isFailed } from './errors.ts';
+import { failed } from './errors.ts';
 
 /** The deepest lists in the replies of our scripts, and one level more. */
 const deepest = 5;
@@ -31,7 +31,7 @@ export type Shape<Value> = (reply: unknown) => Value;
 
 type ValueOf<AnyShape> = AnyShape extends Shape<infer Value> ? Value : never;
 
-/** Says what was wanted and what came instead. */
+/** What was expected, and what came instead. */
 class Mismatch extends Error {}
 
 /** The content of a reply, or why it has none: `unexpected reply: nil instead of a list`. */
@@ -40,39 +40,35 @@ export function readReply<Value>(shape: Shape<Value>, reply: unknown): Value | F
     return shape(reply);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    const failure = failed('reply', `unexpected reply: ${error.message}`);
-    return {
-      ...failure,
-      advice: 'look at what answers there: it is no master, or is changed on the way',
-    };
+    const advice = 'look at what answers there: it is no master, or is changed on the way';
+    return failed('reply', `unexpected reply: ${error.message}`, advice);
   }
 }
 
 /** A whole number within these bounds, and one that a double holds exactly. */
 export function integer(
-  least = Number.MIN_SAFE_INTEGER,
-  most = Number.MAX_SAFE_INTEGER,
+  min = Number.MIN_SAFE_INTEGER,
+  max = Number.MAX_SAFE_INTEGER,
 ): Shape<number> {
   return (reply) => {
     if (typeof reply !== 'number' || !Number.isSafeInteger(reply))
       return mismatch(reply, 'a whole number');
-    if (reply < least || reply > most) return mismatch(reply, `a number from ${least} to ${most}`);
-    return reply;
+    return reply < min || reply > max ? mismatch(reply, `a number from ${min} to ${max}`) : reply;
   };
 }
 
-/** Text of at most so many characters. */
 export function text(maxChars: number): Shape<string> {
   return (reply) => {
     if (typeof reply !== 'string') return mismatch(reply, 'text');
-    if (reply.length > maxChars) return mismatch(reply, `text of at most ${maxChars} characters`);
-    return reply;
+    return reply.length > maxChars
+      ? mismatch(reply, `text of at most ${maxChars} characters`)
+      : reply;
   };
 }
 
 /** Digits, as Redis writes numbers into keys: the text of `integer`. */
-export function decimal(least = 0, most = Number.MAX_SAFE_INTEGER): Shape<number> {
-  const bounded = integer(least, most);
+export function decimal(min = 0, max = Number.MAX_SAFE_INTEGER): Shape<number> {
+  const bounded = integer(min, max);
   return (reply) => {
     const digits = text(20)(reply);
     return /^-?\d+$/.test(digits) ? bounded(Number(digits)) : mismatch(reply, 'a number in text');
@@ -86,17 +82,16 @@ export function oneOf<const Value extends string | number>(
     values.find((value) => value === reply) ?? mismatch(reply, `one of ${values.join(', ')}`);
 }
 
-/** nil, or what the shape says. */
 export function orNull<Value>(shape: Shape<Value>): Shape<Value | null> {
   return (reply) => (reply === null ? null : shape(reply));
 }
 
-/** So many of one kind at most. */
 export function listOf<Value>(shape: Shape<Value>, maxItems: number): Shape<readonly Value[]> {
   return (reply) => {
     const items = list(reply);
-    if (items.length > maxItems) return mismatch(reply, `a list of at most ${maxItems}`);
-    return items.map(shape);
+    return items.length > maxItems
+      ? mismatch(reply, `a list of at most ${maxItems}`)
+      : items.map(shape);
   };
 }
 
@@ -150,7 +145,6 @@ export function byFirst<Value>(shapes: Readonly<Record<number, Shape<Value>>>): 
   };
 }
 
-/** What another shape makes of it. */
 export function as<Read, Value>(shape: Shape<Read>, make: (read: Read) => Value): Shape<Value> {
   return (reply) => make(shape(reply));
 }
@@ -172,46 +166,29 @@ function named(reply: unknown): string {
   return 'something else';
 }
 
-/** The scripts return so many bytes of a holder's value at most; a waiter's id is far shorter. */
+/** The bytes of a holder's value that the scripts return at most; a waiter's id is far shorter. */
 export const maxToldBytes = 1_024;
 const maxSlots = 100_000;
 
-const masterTimeUs = integer(0);
-
-const refusal = record(
-  {
-    holder: text(maxToldBytes),
-    remainingMs: orNull(integer(0)),
-    position: orNull(integer(0)),
-    masterTimeUs,
-  },
-  {
-    supersededBy: text(maxToldBytes),
-    freeSlots: listOf(integer(1, maxSlots), maxSlots),
-    blockedIndex: integer(0),
-  },
-);
-
-const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
+const acquisition = byFirst<AcquireReply>({
   1: as(tuple(integer(0)), ([fence]) => ({ kind: 'granted', fence })),
-  0: as(refusal, (fields) => ({ kind: 'refused', ...fields })),
+  0: as(
+    record(
+      {
+        holder: text(maxToldBytes),
+        remainingMs: orNull(integer(0)),
+        position: orNull(integer(0)),
+        masterTimeUs: integer(0),
+      },
+      {
+        supersededBy: text(maxToldBytes),
+        freeSlots: listOf(integer(1, maxSlots), maxSlots),
+        blockedIndex: integer(0),
+      },
+    ),
+    (fields) => ({ kind: 'refused', ...fields }),
+  ),
 });
-
-const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
-  1: as(record({ masterTimeUs }, { replacedBy: text(maxToldBytes) }), (fields) => {
-    const { masterTimeUs, ...rest } = fields;
-    return { kind: 'extended', masterTimeMs: masterTimeUs / 1000, ...rest };
-  }),
-  0: as(tuple(), () => ({ kind: 'taken' })),
-  [-1]: as(tuple(), () => ({ kind: 'missing' })),
-});
-
-const repair: Shape<RepairReply> = as(oneOf(1, 0), (code) => ({
-  kind: code === 1 ? 'repaired' : 'taken',
-}));
-
-const removals = { 1: 'released', 0: 'taken', [-1]: 'missing' } as const;
-const removal: Shape<ReleaseReply> = as(oneOf(1, 0, -1), (code) => ({ kind: removals[code] }));
 
 /**
  * `fencedAtMs`: our time of day, for a claim with a fence: a number far beyond it is accepted from
@@ -221,18 +198,30 @@ export function acquisitionOf(reply: unknown, fencedAtMs: number | null): Acquir
   const vote = readReply(acquisition, reply);
   if (vote.kind !== 'granted') return vote;
   if (fencedAtMs === null) return { ...vote, fence: null };
-  return (vote.fence ?? 0) > maxFenceAt(fencedAtMs) ? beyond : vote;
+  const why =
+    'its fencing counter is more than a day ahead of our clock ' +
+    '(set the clocks, or delete the counter)';
+  return (vote.fence ?? 0) > maxFenceAt(fencedAtMs) ? failed('reply', why) : vote;
 }
 
-const beyond: Failed = failed(
-  'reply',
-  'its fencing counter is more than a day ahead of our clock ' +
-    '(set the clocks, or delete the counter)',
-);
+const extension = byFirst<ExtendReply>({
+  1: as(
+    record({ masterTimeUs: integer(0) }, { replacedBy: text(maxToldBytes) }),
+    ({ masterTimeUs, ...rest }) => ({
+      kind: 'extended',
+      masterTimeMs: masterTimeUs / 1000,
+      ...rest,
+    }),
+  ),
+  0: as(tuple(), () => ({ kind: 'taken' })),
+  [-1]: as(tuple(), () => ({ kind: 'missing' })),
+});
 
 export function extensionOf(reply: unknown): ExtendReply {
   return readReply(extension, reply);
 }
+
+const repair = as(oneOf(1, 0), (code): RepairReply => ({ kind: code ? 'repaired' : 'taken' }));
 
 /** The older protocol answers as to an extension: a missing key is not repaired there. */
 export function repairOf(reply: unknown): RepairReply {
@@ -242,12 +231,9 @@ export function repairOf(reply: unknown): RepairReply {
   return { kind: vote.kind === 'extended' ? 'repaired' : 'taken' };
 }
 
+const removals = { 1: 'released', 0: 'taken', [-1]: 'missing' } as const;
+const removal = as(oneOf(1, 0, -1), (code): ReleaseReply => ({ kind: removals[code] }));
+
 export function removalOf(reply: unknown): ReleaseReply {
   return readReply(removal, reply);
-}
-
-/** The first release may have taken effect without an answer, so the value may have been there. */
-export function repeatedRemovalOf(reply: unknown): ReleaseReply {
-  const removal = removalOf(reply);
-  return isFailed(removal) ? removal : { kind: 'released' };
 }

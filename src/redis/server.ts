@@ -38,7 +38,6 @@ import {
   readReply,
   removalOf,
   repairOf,
-  repeatedRemovalOf,
   type Shape,
   text,
   tuple,
@@ -93,9 +92,9 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     const read = (reply: unknown, connection: Connection) => {
       const vote = acquisitionOf(reply, isFenced ? Date.now() : null);
       if (vote.kind === 'granted') return this.#unlessRestarted(connection, vote);
-      const known = this.unreleased.of(value);
+      const known = this.unreleased.get(value);
       if (vote.kind === 'refused' && known?.asked === asked && !known.removal)
-        this.unreleased.forget(value);
+        this.unreleased.delete(value);
       return vote;
     };
     return this.ask<AcquireReply>((connection) => connection.run(call), read, withdrawn, claim);
@@ -103,7 +102,7 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
 
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
     this.#subscriber.resubscribe();
-    const held = this.unreleased.of(claim.value);
+    const held = this.unreleased.get(claim.value);
     if (held) held.endsAt = this.clock.now() + claim.ttlMs;
     const call = this.#calls.toExtend(claim, fence);
     return this.ask((connection) => connection.run(call), extensionOf, withdrawn);
@@ -147,21 +146,13 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
    * Some of the names that match a glob, as SCAN returns them: perhaps none, perhaps some twice.
    * Begin with cursor '0'.
    */
-  page(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
+  page(of: 'locks' | 'freezes', cursor: string, pattern: string): Promise<Page | Failed> {
     const { prefix } = this.settings;
-    const range = ['MATCH', patternOf(prefix, pattern), 'COUNT', count];
-    return this.#read(
-      ['SCAN', cursor, ...range],
-      scannedPage((key) => resourceOf(prefix, key)),
-    );
-  }
-
-  /** As `page`, for the resources that are frozen. */
-  freezePage(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
-    const { prefix } = this.settings;
-    const range = ['MATCH', beside(patternOf(prefix, pattern), 'freeze'), 'COUNT', count];
-    const page = scannedPage((key) => freezeResourceOf(prefix, key));
-    return this.#read(['SCAN', cursor, ...range], page);
+    const keys = patternOf(prefix, pattern);
+    const [match, nameOf] =
+      of === 'locks' ? [keys, resourceOf] : [beside(keys, 'freeze'), freezeResourceOf];
+    const page = scannedPage((key) => nameOf(prefix, key));
+    return this.#read(['SCAN', cursor, 'MATCH', match, 'COUNT', 1_000], page);
   }
 
   /**
@@ -246,10 +237,10 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
     const { claim, line, keepsPosition } = removal;
     const id = claim.waiter?.id ?? '';
     const queued = this.#queued.get(id);
-    const isNeeded = this.unreleased.of(claim.value) || (queued && !keepsPosition);
+    const isNeeded = this.unreleased.get(claim.value) || (queued && !keepsPosition);
     if (!isNeeded && line === null) return { kind: 'missing' };
     this.giveUpIfSilent();
-    const mayHold = this.unreleased.of(claim.value) ?? this.unreleased.request(claim);
+    const mayHold = this.unreleased.get(claim.value) ?? this.unreleased.request(claim);
     for (const retired of [...mayHold.owing].filter((one) => one !== this.connection)) {
       void this.#sendRelease(retired, withoutWaiter(removal));
       this.unreleased.settle(retired, mayHold);
@@ -267,10 +258,12 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
       // one; a waiter may have left the queue by then, and must not come back.
       mayHold.removal = null;
       const again = keepsPosition ? withoutWaiter(removal) : removal;
-      reply = await this.ask(sending(again), repeatedRemovalOf);
+      reply = await this.ask(sending(again), removalOf);
+      // The first may have taken effect without an answer, so the value may have been there.
+      if (!isFailed(reply)) reply = { kind: 'released' };
     }
     if (isFailed(reply) && (mayHold.wasSent || wasSent)) mayHold.removal = removal;
-    else this.unreleased.forget(claim.value);
+    else this.unreleased.delete(claim.value);
     // A later claim under the same id has entered the queue again, and will have to leave it.
     if (!isFailed(reply) && !keepsPosition && this.#queued.get(id) === queued)
       this.#queued.delete(id);
@@ -291,9 +284,10 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
    * Repeats the unconfirmed releases of a broken connection on the next one, before anything else.
    */
   protected override onConnected(connection: Connection): void {
-    for (const [value, removal] of this.unreleased.removals()) {
+    for (const [value, { removal }] of this.unreleased) {
+      if (removal === null) continue;
       const reply = this.#sendRelease(connection, withoutWaiter(removal));
-      reply.then((code) => isFailed(removalOf(code)) || this.unreleased.forget(value));
+      void reply.then((code) => isFailed(removalOf(code)) || this.unreleased.delete(value));
     }
   }
 

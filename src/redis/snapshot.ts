@@ -8,19 +8,6 @@ import { as, integer, listOf, oneOf, orNull, record, type Shape, text, tuple } f
 /** The longest value or line: the scripts cut longer values, and leave out longer lines. */
 const maxShownBytes = 4_096;
 
-export interface SeenWaiter {
-  readonly id: string;
-  readonly waitedMs: number;
-}
-
-/** One of several holders of a lock. */
-export interface SeenHolder {
-  /** 0: the lock has no slots. */
-  readonly slot: number;
-  readonly value: string;
-  readonly remainingMs: number;
-}
-
 /** What one master shows of one lock. */
 export interface LockSnapshot {
   /** null: there is no key. A type other than string is no lock; its content is not read. */
@@ -32,19 +19,17 @@ export interface LockSnapshot {
   /** The counter of the fence; null: none. */
   readonly fence: number | null;
   /** The waiters with a sign of life, in order. */
-  readonly queue: readonly SeenWaiter[];
-  /** The holders of a lock whose value is a lock mode. */
-  readonly holders: readonly SeenHolder[];
+  readonly queue: readonly { readonly id: string; readonly waitedMs: number }[];
+  /** The holders of a lock whose value is a lock mode; slot 0: it has no slots. */
+  readonly holders: readonly {
+    readonly slot: number;
+    readonly value: string;
+    readonly remainingMs: number;
+  }[];
   /** What bars new holders; null: nothing does. */
   readonly freeze: SeenFreeze | null;
-  /** Those holders whose run has ended, by their tokens. */
-  readonly endings: readonly SeenEnding[];
-}
-
-/** When a run ended whose lock is kept after it, by this master's time of day. */
-export interface SeenEnding {
-  readonly token: string;
-  readonly atMs: number;
+  /** Those holders whose run has ended and keeps the lock, and when, by this master's clock. */
+  readonly endings: readonly { readonly token: string; readonly atMs: number }[];
 }
 
 export interface SeenFreeze {
@@ -185,8 +170,8 @@ function historyOf(
     nowMs,
     lines: entries.flatMap((entry) => lineOf(entry) ?? []),
     starts: known.flatMap(({ name, fact }) => {
-      const line = name.startsWith('run ') ? lineOf(fact) : null;
-      return line === null ? [] : [{ ...line, token: name.slice('run '.length) }];
+      const line = name.startsWith('run ') && lineOf(fact);
+      return line ? [{ ...line, token: name.slice('run '.length) }] : [];
     }),
     skips: skips.flatMap(({ fact }) => skipOf(fact, success ?? '0') ?? []),
     succeededAtMs: success !== undefined && /^\d{1,15}$/.test(success) ? Number(success) : null,
@@ -215,12 +200,8 @@ function skipOf(fact: string, success: string): SeenSkip | null {
 }
 
 const value = text(maxShownBytes + 1);
-const queue = pairs(text(200), integer(0), (id, waitedMs): SeenWaiter => ({ id, waitedMs }));
-const endings = pairs(
-  text(maxShownBytes),
-  integer(0),
-  (token, atMs): SeenEnding => ({ token, atMs }),
-);
+const queue = pairs(text(200), integer(0), (id, waitedMs) => ({ id, waitedMs }));
+const endings = pairs(text(maxShownBytes), integer(0), (token, atMs) => ({ token, atMs }));
 const members = pairs(text(maxShownBytes + 1), integer(0), (member, remainingMs) => {
   const parsed = parsePermit(member);
   return parsed && { ...parsed, remainingMs };

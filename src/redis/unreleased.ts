@@ -1,5 +1,5 @@
 // What one server may hold for us, by value, from the request that may set it until its release is
-// confirmed. Only these values need a release, and a release has to follow the request on its own
+// confirmed. Only these values need a release, which has to follow the request on its own
 // connection.
 
 import type { Clock } from '../lock/ports.ts';
@@ -24,40 +24,29 @@ export interface MayHold {
   removal: Removal | null;
 }
 
-export class Unreleased {
-  readonly #byValue = new Map<string, MayHold>();
+export class Unreleased extends Map<string, MayHold> {
   readonly #clock: Clock;
   readonly #isInUse: (connection: Connection) => boolean;
 
   /** `isInUse`: whether other requests are sent on this connection. */
   constructor(clock: Clock, isInUse: (connection: Connection) => boolean) {
+    super();
     this.#clock = clock;
     this.#isInUse = isInUse;
   }
 
-  of(value: string): MayHold | undefined {
-    return this.#byValue.get(value);
-  }
-
   /** Registers a request that may set the value. */
   request({ value, ttlMs }: Claim): MayHold {
-    this.#forgetOver();
+    this.#deleteOver();
     const request = { asked: Symbol('request'), endsAt: this.#clock.now() + ttlMs };
     const empty = { owing: new Set<Connection>(), wasSent: false, removal: null };
-    const mayHold = Object.assign(this.of(value) ?? empty, request);
-    this.#byValue.set(value, mayHold);
+    const mayHold = Object.assign(this.get(value) ?? empty, request);
+    this.set(value, mayHold);
     return mayHold;
   }
 
-  /** The releases that have not been confirmed, by value. */
-  removals(): (readonly [string, Removal])[] {
-    return [...this.#byValue].flatMap(([value, { removal }]) =>
-      removal === null ? [] : [[value, removal] as const],
-    );
-  }
-
   owing(): Connection[] {
-    return [...this.#byValue.values()].flatMap((mayHold) => [...mayHold.owing]);
+    return [...this.values()].flatMap((mayHold) => [...mayHold.owing]);
   }
 
   /** The value is settled on this connection, which is closed if it was kept for that alone. */
@@ -66,20 +55,15 @@ export class Unreleased {
     if (!this.#isInUse(connection) && !this.owing().includes(connection)) connection.close();
   }
 
-  /** Nothing of this value is held. */
-  forget(value: string): void {
-    this.#byValue.delete(value);
-  }
-
   /**
    * A server that is stopped for a day would owe a release for each attempt of it. What it has read
    * by then is followed by its own release; a key that still remains expires.
    */
-  #forgetOver(): void {
+  #deleteOver(): void {
     const now = this.#clock.now();
-    for (const [value, mayHold] of this.#byValue) {
+    for (const [value, mayHold] of this) {
       if (mayHold.removal === null || now < mayHold.endsAt + silenceLimitMs.max) continue;
-      this.forget(value);
+      this.delete(value);
       for (const connection of mayHold.owing) this.settle(connection, mayHold);
     }
   }

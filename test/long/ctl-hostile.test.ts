@@ -296,7 +296,7 @@ describe('a server that has always another page of names', () => {
     const hostile = await startHostile(endlessOf(length));
     // A slow machine needs more than the ten seconds of the next test.
     const query = queryOf([hostile, ...masters]);
-    expect(await query.heldNames('*', generous(10_000))).toHaveLength(count + 1);
+    expect(await query.namesOf('locks', '*', generous(10_000))).toHaveLength(count + 1);
     expect(query.failureLines()).toEqual([
       `${hostile.url}: has more than ${count} names: cut off, names may be missing`,
     ]);

@@ -101,7 +101,7 @@ async function examine(call: Call): Promise<Finding[]> {
 async function frozenLocks(query: MasterQuery, { protocol }: CtlSettings): Promise<SeenFreeze[]> {
   if (protocol !== 'redlock') return []; // The older protocol knows no freezes.
   query.reset();
-  const names = await query.frozenNames('*');
+  const names = await query.namesOf('freezes', '*');
   const reports = await query.reports(names);
   const histories = await query.histories(names, allLines);
   return names.map((name, at) => ({

@@ -43,7 +43,7 @@ export async function history({
   const query = await MasterQuery.of(settings, clock);
   // Without --since, those that changed last are enough.
   const written = name === null ? await query.historyNames(sinceMs) : [name];
-  const present = name === null ? await query.heldNames('*') : [name];
+  const present = name === null ? await query.namesOf('locks', '*') : [name];
   const maxLines = sinceMs === null && name === null ? defaultCount : allLines;
   const past = await readPast(query, written, present, maxLines, nowMs);
   const runs =
