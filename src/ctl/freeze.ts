@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { readOption } from '../config/values.ts';
 import { parseFreeze, renderFreeze } from '../lock/people.ts';
 import { parseValue } from '../lock/value.ts';
-import { maxToldBytes } from '../redis/replies.ts';
+import { maxReportedBytes } from '../redis/replies.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { frozenLine, holderText } from '../text/lines.ts';
@@ -78,7 +78,7 @@ export async function freeze(call: Call): Promise<number> {
   const forMs = freezeMsOf(args, new Date());
   const token = randomBytes(20).toString('base64url');
   const value = renderFreeze({ token, ...holderRecord(), note: by.note });
-  if (Buffer.byteLength(value) > maxToldBytes)
+  if (Buffer.byteLength(value) > maxReportedBytes)
     throw new UsageError('freeze: --note: too long in bytes (say it shorter)');
   const query = await MasterQuery.of(settings, clock);
   const outcome = await freezeLock(query, name, value, forMs ?? 0);

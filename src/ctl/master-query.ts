@@ -41,7 +41,7 @@ export class MasterQuery {
   readonly servers: readonly Server<MasterAddress>[];
   readonly clock: Clock;
   readonly #timeoutMs: number;
-  /** Masters that are not asked any more, and why. */
+  /** Masters that are no longer asked, and why. */
   readonly #failed = new Map<Server, Failed>();
   /** Masters whose answer was cut off, and why. */
   readonly #cutOff = new Map<Server, Failed>();
@@ -155,7 +155,7 @@ export class MasterQuery {
     );
   }
 
-  /** That too few masters answered to say what is not there; null: a quorum did. */
+  /** The line for too few answers to know what is not there; null: a quorum answered. */
   get noQuorumLine(): string | null {
     const failures = this.failures();
     const answeredCount = failures.filter((failed) => failed === null).length;

@@ -24,7 +24,7 @@ export interface PasswordSource {
    * just refused. Never rejects.
    */
   password(refused?: string): Promise<string | Failed>;
-  /** In how many ms an open connection logs in anew; null: never. */
+  /** In how many ms an open connection logs in again; null: never. */
   renewInMs(): number | null;
 }
 
@@ -61,7 +61,7 @@ export interface MasterAddress {
   readonly isLocal?: true;
 }
 
-/** The message is one line, quotes the text without its password and says what to write instead. */
+/** The message is one line: the text without its password, why, and what to write instead. */
 export class AddressError extends Error {
   override readonly name = 'AddressError';
 

@@ -77,7 +77,7 @@ export abstract class ConnectedServer<From extends Origin> {
     return isFailed(connection) ? connection : this.#rejectionOf(await connection.identity);
   }
 
-  /** What the server has said about itself; null: nothing yet. */
+  /** What the server has reported of itself; null: nothing yet. */
   get identity(): ServerIdentity | Failed | null {
     return this.#connection?.identified ?? null;
   }

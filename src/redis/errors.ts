@@ -11,7 +11,7 @@ import { kindOfError } from './server-kinds.ts';
 const network = 'check the network, and the firewalls between';
 const serverLog = 'look at the log of the server, and at what is between';
 
-/** By the code of the error: what it says, and what to do. */
+/** By the code of the error: what happened, and what to do. */
 const connectionErrors: Readonly<Record<string, readonly [message: string, advice: string]>> = {
   ECONNREFUSED: ['connection refused', 'start the server, or correct its address'],
   ECONNRESET: ['connection reset', serverLog],
@@ -24,7 +24,7 @@ const connectionErrors: Readonly<Record<string, readonly [message: string, advic
   EACCES: ['permission denied', 'check the permissions of the socket'],
   EPIPE: ['connection closed', serverLog],
 };
-/** Those that say only that the connection has ended. */
+/** Those that show only that the connection has ended. */
 const vague: readonly string[] = ['ECONNRESET', 'EPIPE'];
 
 /**
@@ -33,14 +33,14 @@ const vague: readonly string[] = ['ECONNRESET', 'EPIPE'];
  */
 const foreignBytes = /\. Please report this\.$/;
 
-/** The messages of ioredis about a connection that is ending; they do not say why. */
+/** The messages of ioredis about a connection that is ending, without a reason. */
 const endedConnection =
   /^(Connection is closed|Stream isn't writeable|Socket closed unexpectedly|write after end)/i;
 
 /** The most that is kept of a server's error message. */
 const maxChars = 300;
 
-/** A right that is missing in a script is told in three ways: by Redis 6, 7, and 8 or Valkey 8. */
+/** A right that is missing in a script has three forms: of Redis 6, of 7, and of 8 or Valkey 8. */
 const deniedReply = new RegExp(
   '^(NOAUTH|WRONGPASS|NOPERM|ERR ACL failure in script)\\b|invalid password|' +
     "user executing the script can't run|" +
@@ -62,7 +62,7 @@ const refusedTls = /^ERR_SSL_.*ALERT/;
 
 /**
  * `error` is what ioredis threw or emitted; `cause` what it emitted first on this connection, which
- * says more than that it has ended. Never contains a password: servers do not echo them.
+ * is more than that it has ended. Never contains a password: servers do not echo them.
  */
 export function failedBy(error: unknown, cause: unknown = null): Failed {
   if (cause !== null && endedConnection.test((error as Error).message)) return failedBy(cause);
@@ -103,7 +103,7 @@ export function replyError(message: string): Error {
 /** What to do about a master of --local that is not there. */
 export const startsLater = 'the next run with --local starts it, or redlockctl local start';
 
-/** Whether an error says that no server is there. */
+/** Whether an error means that no server is there. */
 export function isAbsent(error: unknown): boolean {
   return ['ECONNREFUSED', 'ENOENT'].includes((error as { code?: string } | null)?.code ?? '');
 }

@@ -90,7 +90,7 @@ export function parseIdentity(
   };
 }
 
-/** Whether the server has refused to say what it is. */
+/** Whether the server has refused to report what it is. */
 export function isUnidentified({ runId, role }: ServerIdentity): boolean {
   return runId === null || role === null;
 }

@@ -133,7 +133,7 @@ export function record<
 
 type FieldsOf<Shapes> = { readonly [Name in keyof Shapes]: ValueOf<Shapes[Name]> };
 
-/** A list whose first item says which of these shapes the rest has. */
+/** A list whose first item decides which of these shapes the rest has. */
 export function byFirst<Value>(shapes: Readonly<Record<number, Shape<Value>>>): Shape<Value> {
   return (reply) => {
     const [first, ...rest] = list(reply);
@@ -167,7 +167,7 @@ function named(reply: unknown): string {
 }
 
 /** The bytes of a holder's value that the scripts return at most; a waiter's id is far shorter. */
-export const maxToldBytes = 1_024;
+export const maxReportedBytes = 1_024;
 const maxSlots = 100_000;
 
 const acquisition = byFirst<AcquireReply>({
@@ -175,13 +175,13 @@ const acquisition = byFirst<AcquireReply>({
   0: as(
     record(
       {
-        holder: text(maxToldBytes),
+        holder: text(maxReportedBytes),
         remainingMs: orNull(integer(0)),
         position: orNull(integer(0)),
         masterTimeUs: integer(0),
       },
       {
-        supersededBy: text(maxToldBytes),
+        supersededBy: text(maxReportedBytes),
         freeSlots: listOf(integer(1, maxSlots), maxSlots),
         blockedIndex: integer(0),
       },
@@ -206,7 +206,7 @@ export function acquisitionOf(reply: unknown, fencedAtMs: number | null): Acquir
 
 const extension = byFirst<ExtendReply>({
   1: as(
-    record({ masterTimeUs: integer(0) }, { replacedBy: text(maxToldBytes) }),
+    record({ masterTimeUs: integer(0) }, { replacedBy: text(maxReportedBytes) }),
     ({ masterTimeUs, ...rest }) => ({
       kind: 'extended',
       masterTimeMs: masterTimeUs / 1000,

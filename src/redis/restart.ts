@@ -15,7 +15,7 @@ import { beside, type Protocol } from './keys.ts';
 
 /**
  * A server counts its uptime in whole seconds of its clock, from the whole second in which it was
- * started. So it may say 1 s when it has run for a moment.
+ * started. So it may report 1 s when it has run for a moment.
  */
 export const uptimeErrorMs = 1_000;
 

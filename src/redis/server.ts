@@ -33,7 +33,7 @@ import {
   as,
   extensionOf,
   integer,
-  maxToldBytes,
+  maxReportedBytes,
   oneOf,
   readReply,
   removalOf,
@@ -58,7 +58,7 @@ export type FreezeReply =
   | { readonly kind: 'taken'; readonly standing: string };
 
 const freezing = as(
-  tuple(oneOf(0, 1), text(maxToldBytes)),
+  tuple(oneOf(0, 1), text(maxReportedBytes)),
   ([code, standing]): FreezeReply =>
     code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
 );

@@ -12,7 +12,7 @@ export const silenceLimitMs = { min: 1_000, max: 32_000 };
 
 /** What the server may hold of one value. */
 export interface MayHold {
-  /** The last request that may set it: a late refusal says nothing of a repair since. */
+  /** The last request that may set it: a late refusal means nothing after a repair. */
   asked: symbol;
   /** The connections that owe the answer to such a request: its release must follow on each. */
   readonly owing: Set<Connection>;

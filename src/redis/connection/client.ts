@@ -25,7 +25,7 @@ import { speaksPlain } from './plain-server.ts';
 import { ReplyGuard } from './reply-guard.ts';
 
 /**
- * A silent host may take so long to connect, to log us in, or to name a primary. A refused
+ * How long a silent host may take to connect, to log us in, or to name a primary. A refused
  * connection fails at once.
  */
 const limitMs = 2_000;
@@ -100,7 +100,8 @@ const plain = {
 
 /**
  * Connects and logs in. `maxReplyBytes`: the most that one reply may have; `isRenewing`: whether it
- * logs in anew when a password ends, which a connection that only subscribes cannot. Never rejects.
+ * logs in again before a password ends, which a connection that only subscribes cannot. Never
+ * rejects.
  */
 export async function openClient(
   origin: Origin,
@@ -236,8 +237,8 @@ async function enterAgain(
 }
 
 /**
- * Logs in anew before a password ends, as long as the connection is open. Where that fails the
- * connection goes on as it is, and the next one logs in with what there is then.
+ * Logs in again before a password ends, as long as the connection is open. If that fails, the
+ * connection goes on as it is, and the next one logs in with the password of that time.
  */
 function renewLater(
   client: Redis,

@@ -143,8 +143,8 @@ export class Connection {
   }
 
   async #identify(markCall: ScriptCall | null): Promise<ServerIdentity | Failed> {
-    // One write, with the first command: a server that refuses every client says why and closes the
-    // connection at once, and a second write would fail before that is read.
+    // One write, with the first command: a server that refuses every client sends why and closes
+    // the connection at once, and a second write would fail before that is read.
     const { stream } = this.#client;
     stream.cork();
     process.nextTick(() => stream.uncork());
@@ -185,7 +185,7 @@ export class Connection {
 
   /**
    * The replication id under which a former replica has become a primary; null: it was never a
-   * replica since its start, or does not say.
+   * replica since its start, or does not report it.
    */
   async promotedAs(): Promise<string | null | Failed> {
     if (this.#promotedAs !== undefined) return this.#promotedAs;

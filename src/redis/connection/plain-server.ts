@@ -1,15 +1,15 @@
-// Whether a server to which TLS is spoken speaks the Redis protocol without it. A real one says
-// nothing then: it takes the beginning of TLS for a command and waits for the end of its line, so
-// that a wrong scheme would look like a network that drops packets. No secret is sent.
+// Whether a server to which TLS is spoken speaks the Redis protocol without it. Such a server takes
+// the beginning of TLS for a command and waits for the end of its line without an answer, so that a
+// wrong scheme would look like a network that drops packets. No secret is sent.
 
 import { connect } from 'node:net';
 import { type Clock, sleepAwake } from '../../lock/ports.ts';
 import type { MasterAddress } from '../address.ts';
 
-/** A server near by that speaks TLS has answered by then; a look more does no harm. */
+/** A server near by that speaks TLS has answered by then; one question more does no harm. */
 const answerMs = 100;
 
-/** Asks only when `over` has not aborted for so long. Resolves with false when it does. */
+/** Asks after `answerMs`, unless `over` aborts by then; resolves with false when it does. */
 export async function speaksPlain(
   { host, port }: Partial<MasterAddress>,
   clock: Clock,

@@ -59,7 +59,7 @@ export class ReplyGuard {
   #byteCount = 0;
   /** The items that all lists of this reply have announced. */
   #itemCount = 0;
-  /** What must follow before the next line: these characters, or so many bytes of any kind. */
+  /** What must follow before the next line: these characters, or this many bytes of any kind. */
   #due: (string | number)[] = [];
   /** The beginning of the line of text that is being read. */
   #text = '';
@@ -81,7 +81,7 @@ export class ReplyGuard {
     client.on('connect', () => this.#guard(client));
   }
 
-  /** What the server said, without a request, before it closed the connection; null: nothing. */
+  /** The error that the server sent without a request before it closed the connection, or null. */
   get lastError(): Failed | null {
     return this.#lastError ? failedBy(replyError(this.#lastError)) : null;
   }
@@ -191,7 +191,7 @@ export class ReplyGuard {
   #pay(line: string, isNil: boolean): void {
     if (this.#owedCount > 0) this.#owedCount -= 1;
     else if (this.#loginRepliesLeft > 0 && !isNil) this.#loginRepliesLeft -= 1;
-    // A server says once, without a request, why it closes a connection.
+    // A server sends one error without a request: why it closes the connection.
     else if (line.startsWith('-') && this.#lastError === null)
       this.#lastError = line.slice(1).trim();
     else this.problem = unasked;

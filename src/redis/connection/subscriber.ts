@@ -112,7 +112,7 @@ class SubscriberConnection {
     stream.on('close', () => this.#end(opened.whyFailed(new Error('Connection is closed.'))));
   }
 
-  /** Connects and logs in; resolves when ioredis waits for no reply any more. */
+  /** Connects and logs in; resolves when ioredis waits for no more replies. */
   static async dial(
     origin: Origin,
     clock: Clock,
@@ -122,7 +122,7 @@ class SubscriberConnection {
     const opened = await openMaster(origin, clock, maxReplyBytes.brief, false);
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
-    // A client that logs in by itself does not say when it has: this answer comes after that.
+    // A client that logs in by itself does not report when it has: this answer comes after that.
     if ('duplicate' in origin) {
       await inTime(
         client,

@@ -33,7 +33,7 @@ end
 --
 -- Our own value counts as free: it stems from an attempt whose answer was lost. Where others wait,
 -- a free key is granted to the first of them only, and a waiter that is refused is entered. A free
--- key whose first waiter was not woken, or has no subscriber, is announced to it anew, unless it
+-- key whose first waiter was not woken, or has no subscriber, is announced to it again, unless it
 -- has just asked for it. A freeze bars every new holder, and none that is there. A waiter that
 -- wants the holder replaced is not entered then: it would have a holder stopped for nothing.
 function acquire(value, ttl, keep, id, arrival, mode, slot, count, index, maxBytes, token, start,
@@ -311,7 +311,7 @@ end
 -- Atomic: a key could expire and be taken between the comparison and the DEL.
 --
 -- The first waiter is woken, and others that share with it, where
---   - the lock is free now, or free earlier than it was told, or
+--   - the lock is free now, or earlier than the last refusal announced, or
 --   - it has become the first because we left,
 -- but never the caller itself. The release of one that shares is no news to others that do, unless
 -- the key ends sooner without it: it may have been the only one to publish its end.

@@ -24,7 +24,7 @@ end
 -- of the locks the list of lines of each history.
 -- Returns for each the names and values that snapshot.ts reads. A waiter without a sign of life for
 -- silentMs is left out of the queue, and the holders beside the key are only those that have not
--- ended, under a key that is marked so. One byte more than the maximum of a value says that it is
+-- ended, under a key that is marked so. One byte more than the maximum of a value shows that it is
 -- longer.
 -- Atomic: a holder and a queue that are read one after the other may never have been so together.
 --

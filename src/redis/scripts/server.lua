@@ -29,13 +29,13 @@ local function sets_in(known)
 end
 
 -- The mark of the data set of this server: one that comes back without it was emptied, whatever it
--- says about its disk. `newId`: of a new mark, written where there is none ('': none is written).
+-- reports of its disk. `newId`: of a new mark, written where there is none ('': none is written).
 -- KEYS: 1 the mark, a hash of `id` and `since`, in ms since 1970 by this server, and the fields of
 --   `record_set`.
 -- Returns {id, for how many ms it has been there, sets_in}; {'', 0, {}}: there is none, and none
 -- was written, as none was requested or the server takes no writes for now; 0: the user or the
 -- server allows no look, or no mark.
--- Atomic: of two clients that meet an empty server at once, the later one must not write another.
+-- Atomic: of two clients that find an empty server at once, the later one must not write another.
 function mark(newId)
   local known, id, since = redis.pcall('HGETALL', KEYS[1]), nil, nil
   if known.err then return 0 end

@@ -94,7 +94,7 @@ function setnx_release(value, keepMs, unitMs, index, maxBytes, line, isSuccess)
 end
 
 -- KEYS: the keys of `count` locks, then all owner keys, then the lists of lines of their histories.
--- A time that is over is no lock any more.
+-- A time that is over is not a lock.
 function setnx_look(count)
   count = tonumber(count)
   local locks = {}
