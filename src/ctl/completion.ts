@@ -95,8 +95,8 @@ function plain(words: readonly string[]): Candidate[] {
 
 /** Before what the shell has to look up by itself. No candidate has a control character. */
 const lookupMark = '\x01';
-/** More names than this are of no use for completion. */
-const maxNames = 10_000;
+/** More words than this are of no use. */
+const maxWords = 10_000;
 
 /** The text to print. @throws UsageError */
 export async function completion(
@@ -132,6 +132,7 @@ async function completeWords(
   // A name with a line break or a control character in it cannot be completed.
   return candidates
     .filter(({ word }) => word.startsWith(current) && oneLine(word) === word)
+    .slice(0, maxWords)
     .map(({ word, text }) => `${text === '' ? word : `${word}\t${text}`}\n`)
     .join('');
 }
@@ -153,7 +154,7 @@ async function namesOf(
     searchesParents: false,
   });
   const query = await MasterQuery.of(settings, clock);
-  const names = (await query.names('*', settings.masterTimeoutMs)).slice(0, maxNames);
+  const names = await query.names('*', settings.masterTimeoutMs);
   const mayBePattern = program === 'redlock-run' || given.has(literal);
   // The shell would insert a name with a dash as an option.
   return names.filter((name) => !name.startsWith('-') && (mayBePattern || !isPattern(name)));
