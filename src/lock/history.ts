@@ -190,14 +190,9 @@ export interface Act {
   readonly token: string;
 }
 
-export function renderAct({ kind, id, by, token }: Act): string {
-  return JSON.stringify({
-    v: 1,
-    act: kind,
-    id: id.slice(0, maxIdChars),
-    by: boundedPerson(by),
-    token: token.slice(0, maxChars.token),
-  });
+export function renderAct(act: Act): string {
+  const { kind, ...rest } = boundedAct(act);
+  return JSON.stringify({ v: 1, act: kind, ...rest });
 }
 
 /** null for what is no act. Every client may write to a history, so what is read is bounded. */
@@ -207,13 +202,13 @@ export function parseAct(line: string): Act | null {
     const kind = actKinds.find((one) => one === act);
     if (v !== 1 || kind === undefined || !isPerson(by)) return null;
     if (typeof id !== 'string' || typeof token !== 'string') return null;
-    return {
-      kind,
-      id: id.slice(0, maxIdChars),
-      by: boundedPerson(by),
-      token: token.slice(0, maxChars.token),
-    };
+    return boundedAct({ kind, id, by, token });
   } catch {
     return null;
   }
+}
+
+function boundedAct({ kind, id, by, token }: Act): Act {
+  const bounds = { id: id.slice(0, maxIdChars), token: token.slice(0, maxChars.token) };
+  return { kind, ...bounds, by: boundedPerson(by) };
 }

@@ -37,40 +37,29 @@ export async function checkPast({ args, settings, clock, print, tell }: Call): P
   const maxSkips = given('--max-skips', kinds.count.parse);
   const query = await MasterQuery.of(settings, clock);
   const [histories = []] = await query.histories([name], allLines);
-  const failures = query.failures();
   query.close();
-  const which = quoted(name);
   for (const line of query.failureLines()) tell(line);
-  if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
+  if (query.failures().some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   const { succeededAgoMs, skipCount, isKnown } = lastSuccessOf(histories);
-  const finish = (outcome: string, line: string | null, code: number) => {
+  const finish = (outcome: string, head: string, why: string, code: number) => {
     const at = succeededAgoMs === null ? null : new Date(Date.now() - succeededAgoMs).toISOString();
     const facts = { succeededAt: at, succeededAgoMs, skips: skipCount };
     if (args.has('--json')) print(jsonLine({ name, outcome, ...facts }));
-    else if (line !== null) tell(line);
+    else if (code !== exitCode.ok) tell(`${head}: ${quoted(name)}: ${why}`);
     return code;
   };
-  if (query.noQuorumLine !== null) {
-    const line = `no quorum: ${which}: too few masters answered to tell`;
-    return finish('unknown', line, exitCode.unreachable);
-  }
+  const warn = (outcome: string, why: string) =>
+    finish(outcome, outcome, `${why} (look at redlockctl history)`, exitCode.warnings);
+  if (query.noQuorumLine !== null)
+    return finish('unknown', 'no quorum', 'too few masters answered to tell', exitCode.unreachable);
   if (!isKnown)
-    return finish(
-      'no-history',
-      `history: ${which}: there is none (check the name)`,
-      exitCode.config,
-    );
-  const look = '(look at redlockctl history)';
-  if (withinMs !== null && (succeededAgoMs === null || succeededAgoMs > withinMs)) {
-    const last = succeededAgoMs === null ? 'no known success' : `${roughly(succeededAgoMs)} ago`;
-    const why = succeededAgoMs === null ? last : `last success ${last}`;
-    return finish('overdue', `overdue: ${which}: ${why} ${look}`, exitCode.warnings);
-  }
-  if (maxSkips !== null && skipCount > maxSkips) {
-    const why = `${skipCount} runs were skipped since the last success`;
-    return finish('skipped', `skipped: ${which}: ${why} ${look}`, exitCode.warnings);
-  }
-  return finish('ok', null, exitCode.ok);
+    return finish('no-history', 'history', 'there is none (check the name)', exitCode.config);
+  if (withinMs !== null && succeededAgoMs === null) return warn('overdue', 'no known success');
+  if (withinMs !== null && succeededAgoMs !== null && succeededAgoMs > withinMs)
+    return warn('overdue', `last success ${roughly(succeededAgoMs)} ago`);
+  if (maxSkips !== null && skipCount > maxSkips)
+    return warn('skipped', `${skipCount} runs were skipped since the last success`);
+  return finish('ok', '', '', exitCode.ok);
 }
 
 /**
