@@ -10,16 +10,7 @@ import { cut, type HolderRecord } from './value.ts';
  */
 export type Trait = 'shared' | 'supersede' | 'replace';
 
-/** What an older version writes for `supersede`; queue.lua reads it as well. */
-const olderSupersede = 'newest';
-
-export interface WaiterName {
-  readonly traits: readonly Trait[];
-  /** For people: see whoOf; null: unknown. */
-  readonly who: string | null;
-}
-
-const known: readonly string[] = ['shared', 'supersede', 'replace'] satisfies Trait[];
+const allTraits: readonly Trait[] = ['shared', 'supersede', 'replace'];
 
 /** A process that waits, as its id describes it; null: unknown. */
 export interface WaitingProcess {
@@ -50,9 +41,7 @@ export function waitingProcess(id: string): WaitingProcess | null {
   return { pid: Number(pid), host, user, label, note };
 }
 
-/**
- * `<traits>:<random>:<process>`: see whoOf. `random` makes the id unique and has no colon.
- */
+/** `<traits>:<random>:<process>`: see whoOf. `random` makes the id unique and has no colon. */
 export function waiterIdOf(
   { sharing, preemptible }: Pick<Claim, 'sharing' | 'preemptible'>,
   random: string,
@@ -65,16 +54,12 @@ export function waiterIdOf(
   return `${traits.join()}:${random}:${who}`;
 }
 
-export function parseWaiterId(id: string): WaiterName {
+/** `who`: see whoOf; null: unknown. */
+export function parseWaiterId(id: string): { traits: readonly Trait[]; who: string | null } {
   const [traits = '', , ...rest] = id.split(':');
   if (rest.length === 0) return { traits: [], who: null };
-  return {
-    traits: traits
-      .split(',')
-      .map((trait) => (trait === olderSupersede ? 'supersede' : trait))
-      .filter((trait): trait is Trait => known.includes(trait)),
-    who: rest.join(':'),
-  };
+  const given = traits.split(',');
+  return { traits: allTraits.filter((trait) => given.includes(trait)), who: rest.join(':') };
 }
 
 /** The id under which a holder is woken by a waiter that is to replace it. */

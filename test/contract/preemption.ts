@@ -64,17 +64,6 @@ function superseded(it: Declare): void {
     expect(reply).not.toHaveProperty('supersededBy');
   });
 
-  it('may be of an older version, whose ids name another trait', async (server, master) => {
-    await master.acquire(claimOf('x'), lasting);
-    const claim = waiter('a', 'supersede');
-    const id = idOf(claim)?.replace('supersede:', 'newest:') ?? '';
-    const older = { ...claim, waiter: { id, arrivalUs: claim.waiter?.arrivalUs ?? 0 } };
-    await ask(server, older);
-    const newer = waiter('b', 'supersede');
-    expect(await ask(server, newer)).toMatchObject({ position: 0 });
-    expect(await ask(server, older)).toMatchObject({ supersededBy: idOf(newer) });
-  });
-
   it('is told also when the newer one has been granted it meanwhile', async (server, master) => {
     await master.acquire(claimOf('x'), lasting);
     const [older, newer] = [waiter('a', 'supersede'), waiter('b', 'supersede')];

@@ -60,10 +60,9 @@ local function position(i)
     if other == id then return place - 1 end
   end
 end
--- Whether a waiter's id, `<traits>:<random>:<pid>@<host>`, names this trait. Ids of an older
--- version have `newest` for `supersede`.
+-- Whether a waiter's id, `<traits>:<random>:<pid>@<host>`, names this trait.
 local function has(waiter, trait)
-  local traits = string.gsub(string.match(waiter, '^([^:]*):') or '', 'newest', 'supersede')
+  local traits = string.match(waiter, '^([^:]*):') or ''
   return string.find(',' .. traits .. ',', ',' .. trait .. ',', 1, true) ~= nil
 end
 -- Wakes a waiter over its own channel; false where it has no subscriber.
