@@ -4,16 +4,7 @@
 // of hosts whose clocks differ are in the right order.
 
 import { boundedPerson, isPerson, maxIdChars, type Person } from './people.ts';
-import { bounded, cut, type HolderRecord, isHolderRecord, parseValue, reasonOf } from './value.ts';
-
-/**
- * What held the lock when a run was refused. `record` is null for another program's value, of which
- * only the beginning is kept.
- */
-export interface Blocker {
-  readonly token: string;
-  readonly record: HolderRecord | null;
-}
+import { bounded, cut, type Holder, isHolderRecord, parseValue, reasonOf } from './value.ts';
 
 /** A process that could not be killed. `user`: whose it is; null: that could not be read. */
 export interface Unkillable {
@@ -53,7 +44,7 @@ export interface RunEntry {
   readonly unkillable: readonly Unkillable[];
   readonly fence: number | null;
   /** The holder of the lock when the run was last refused; null: it never was. */
-  readonly blocker: Blocker | null;
+  readonly blocker: Holder | null;
 }
 
 /** What an entry leaves out of a run of which it is not known, or did not happen. */
@@ -112,8 +103,8 @@ export function isSuccess(line: string): boolean {
   return run?.outcome === 'ran' && run.exitCode === 0;
 }
 
-/** What is kept of the value of the holder; null for none. */
-export function blockerOf(value: string): Blocker | null {
+/** What is kept of the holder of this value: of another program's, the beginning. null: none. */
+export function blockerOf(value: string): Holder | null {
   if (value === '') return null;
   const { token, record } = parseValue(value);
   return { token: token.slice(0, record === null ? maxChars.foreign : maxChars.token), record };
@@ -167,7 +158,7 @@ function readUnkillable(list: unknown = []): readonly Unkillable[] | undefined {
     .map(({ pid, user }: Unkillable) => ({ pid, user: user && cut(user) }));
 }
 
-function readBlocker(blocker: unknown): Blocker | undefined {
+function readBlocker(blocker: unknown): Holder | undefined {
   if (!isObject(blocker) || typeof blocker.token !== 'string') return undefined;
   const { record } = blocker;
   if (record !== null && !isHolderRecord(record)) return undefined;

@@ -14,7 +14,11 @@ import type { Subscriptions } from './wait-queue.ts';
 export type Acquisition = Acquired | NotAcquired;
 
 export type NotAcquired =
-  | ({ readonly kind: 'busy' } & Blocker)
+  /** `queuedCount`: this many waiters were in the queue, and no more were wanted. */
+  | (Pick<Contention, 'holder' | 'holderCount' | 'freeInMs' | 'blockedName'> & {
+      readonly kind: 'busy';
+      readonly queuedCount?: number;
+    })
   /** `gaveUpAfterMs`: that long no quorum answered, and the wait was not over; null: not that. */
   | (Extract<Failure, { kind: 'unreachable' }> & { readonly gaveUpAfterMs: number | null })
   | Extract<Failure, { kind: 'too-slow' | 'misconfigured' }>
@@ -25,12 +29,6 @@ export type NotAcquired =
   /** With --reentrant: the enclosing run has ended, or is not above this process. */
   | { readonly kind: 'enclosing-lost' }
   | { readonly kind: 'aborted' };
-
-/** What is reported of the contention that ends a wait. */
-type Blocker = Pick<Contention, 'holder' | 'holderCount' | 'freeInMs' | 'blockedName'> & {
-  /** This many waiters were in the queue already, and no more were wanted. Absent: not that. */
-  readonly queuedCount?: number;
-};
 
 /** A limited number of attempts, without the queue, as in other Redlock libraries. */
 export interface Retries {

@@ -2,7 +2,8 @@
 // times, of those nights. Times are UTC, and redlockctl runs with TZ=UTC.
 
 import { afterAll } from 'vitest';
-import { type Blocker, type NewRun, renderRun } from '../../src/lock/history.ts';
+import { type NewRun, renderRun } from '../../src/lock/history.ts';
+import type { Holder } from '../../src/lock/value.ts';
 import type { TestMaster } from '../servers/masters.ts';
 
 /** The masters may be busy: no test of the history is about one that is silent. */
@@ -33,7 +34,7 @@ export function runOf(changes: Partial<NewRun> = {}): NewRun {
   };
 }
 
-export function missedFor(blocker: Blocker, changes: Partial<NewRun> = {}): NewRun {
+export function missedFor(blocker: Holder, changes: Partial<NewRun> = {}): NewRun {
   const end = { outcome: 'busy', exitCode: null, status: 75, heldMs: null, fence: null };
   return runOf({ ...end, blocker, ...changes });
 }

@@ -93,7 +93,6 @@ export function systemOf(modules: Modules) {
     acquireLock: modules['lock/acquire'].acquireLock,
     withHistory: modules['run/acquisition'].withHistory,
     newClaim: modules['lock/value'].newClaim,
-    renderValue: modules['lock/value'].renderValue,
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
