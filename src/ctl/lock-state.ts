@@ -2,14 +2,14 @@
 // acquired now, its wait queue. Pure. --json prints this object, so its shape is a promise. The
 // verdict comes from the function that decides attempts, so redlockctl and redlock-run agree.
 
-import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
+import { acquireVerdictOf, median, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause } from '../lock/types.ts';
 import { type HolderRecord, parseValue } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 import { failureLine } from '../text/lines.ts';
-import { iso, median } from '../text/time.ts';
+import { iso } from '../text/time.ts';
 import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './holdings.ts';
 
 /**

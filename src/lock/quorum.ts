@@ -190,7 +190,8 @@ function ascending(numbers: readonly number[]): number[] {
   return [...numbers].sort((a, b) => a - b);
 }
 
-function median(numbers: readonly number[]): number {
+/** Of an even number the lower of the two; 0 for none. */
+export function median(numbers: readonly number[]): number {
   return ascending(numbers)[Math.floor((numbers.length - 1) / 2)] ?? 0;
 }
 

@@ -63,14 +63,8 @@ export function renderDuration(durationMs: number): string {
   return rest === 0 ? text : `${text}${rest / 1000}s`;
 }
 
-export interface Local {
-  /** 2026-11-21 */
-  readonly day: string;
-  /** 02:00:14 */
-  readonly time: string;
-}
-
-export function localOf(ms: number): Local {
+/** 2026-11-21 and 02:00:14 */
+export function localOf(ms: number) {
   const date = new Date(ms);
   const two = (part: number) => String(part).padStart(2, '0');
   return {
@@ -85,11 +79,6 @@ export function momentOf(ms: number): string {
   return `${day} ${time}`;
 }
 
-/** The last midnight. */
-export function midnightBefore(ms: number): number {
-  return new Date(ms).setHours(0, 0, 0, 0);
-}
-
 /** Europe/Berlin */
 export function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -98,9 +87,4 @@ export function zoneName(): string {
 /** ISO 8601. Clamped to what a Date can hold, because other clients may have written any number. */
 export function iso(ms: number): string {
   return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
-}
-
-/** The instant on which most clocks agree; of an even number the lower of the two; 0 for none. */
-export function median(instants: readonly number[]): number {
-  return [...instants].sort((a, b) => a - b)[Math.floor((instants.length - 1) / 2)] ?? 0;
 }

@@ -12,9 +12,9 @@ import {
   vanished,
 } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
-import { quorumOf } from '../../lock/quorum.ts';
+import { median, quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
-import { iso, median } from '../../text/time.ts';
+import { iso } from '../../text/time.ts';
 import { breakLabel, type LockState, type ShownRecord, shownRecord } from '../lock-state.ts';
 
 /** The holder for which a run was refused the lock. */
