@@ -1,6 +1,6 @@
 // The settings of one run, from the command line, the environment and the configuration file, with
-// the source of each value. They are resolved once and frozen; nothing is connected to. A mistake
-// on the command line exits with 64, the same mistake in the environment or a file with 78.
+// the source of each value. Nothing is connected to. A mistake on the command line exits with 64,
+// the same mistake in the environment or a file with 78.
 
 import { type RunTimings, runTimings } from '../lock/timings.ts';
 import type { Retries } from '../lock/wait.ts';
@@ -59,7 +59,7 @@ export async function resolveSettings(
   const reportFile = checkReportPath(args.options.report, cwd);
   const retries = retriesOf(sources, values);
   const masters = await readMasterSettings(sources, { ...values, ttlMs: timings.ttlMs });
-  return deepFreeze({
+  return {
     ...values,
     ...timings,
     ...masters,
@@ -79,7 +79,7 @@ export async function resolveSettings(
       ...(enclosing === null ? {} : { ttl: theEnclosingRun.subject }),
       ...(reportFile === null ? {} : { report: 'flag --report' }),
     },
-  });
+  };
 }
 
 /** Words of the command that were taken for NAMEs, and the other way round: one line each. */
@@ -123,10 +123,4 @@ function retriesOf(sources: Sources, values: Values): Retries | null {
   const { retryCount: count, retryDelayMs: delayMs, retryJitterMs: jitterMs } = values;
   const nearest = sources.layers.find(({ values }) => values.wait || values.retryCount);
   return count !== null && nearest?.values.retryCount ? { count, delayMs, jitterMs } : null;
-}
-
-function deepFreeze<Value extends object>(value: Value): Value {
-  for (const part of Object.values(value))
-    if (typeof part === 'object' && part !== null) deepFreeze(part);
-  return Object.freeze(value);
 }
