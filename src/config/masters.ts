@@ -37,34 +37,26 @@ export async function readMasterSettings(
   sources: Sources,
   values: ValuesOf<'protocol' | 'restartGrace' | 'ttl'>,
 ): Promise<MasterSettings> {
-  const { file } = sources;
+  const { layers, named, minorWarnings, warnings } = sources;
   const local = sources.get('local');
-  for (const layer of sources.layers) refuseBoth(layer);
-  const decisive = sources.layers.find(
+  for (const layer of layers) refuseBoth(layer);
+  const decisive = layers.find(
     ({ name, masters }) => masters.length > 0 || name === local.given?.layer,
   );
   const isLocal = local.value && decisive?.name === local.given?.layer;
-  const chosen = isLocal
-    ? { masters: [], sources: {}, minorWarnings: [], warnings: [] }
-    : await readMasters(sources);
-  refuseForProtocol(sources, values.protocol, isLocal ? null : chosen.masters.length);
-  const minorWarnings = [...(file?.minorWarnings ?? []), ...chosen.minorWarnings];
-  const localSource = (isLocal === local.value && local.given?.source) || 'default';
+  const masters = isLocal ? [] : await readMasters(sources);
+  refuseForProtocol(sources, values.protocol, isLocal ? null : masters.length);
+  named.local = (isLocal === local.value && local.given?.source) || 'default';
+  if (isLocal) named.restartGrace = named.local;
+  const defaultGraceMs = defaultRestartGraceMs(masters, values.ttlMs);
   return {
-    ...chosen,
+    masters,
     local: isLocal,
-    restartGraceMs: isLocal
-      ? 0
-      : (values.restartGraceMs ?? defaultRestartGraceMs(chosen.masters, values.ttlMs)),
-    configFile: file?.path ?? null,
-    sources: {
-      ...sources.named,
-      ...chosen.sources,
-      local: localSource,
-      ...(isLocal ? { restartGrace: localSource } : {}),
-    },
+    restartGraceMs: isLocal ? 0 : (values.restartGraceMs ?? defaultGraceMs),
+    configFile: sources.file?.path ?? null,
+    sources: named,
     minorWarnings,
-    warnings: [...sources.warnings, ...chosen.warnings],
+    warnings,
   };
 }
 
@@ -84,35 +76,31 @@ const visiblePassword =
 const userAlone =
   'a user without a password (set passwordFile, or write user:password@ or :password@)';
 
-async function readMasters({ layers }: Sources) {
-  const [, environment, file] = layers;
-  const layer = layers.find(({ masters }) => masters.length > 0);
+async function readMasters(sources: Sources): Promise<MasterAddress[]> {
+  const [, environment, file] = sources.layers;
+  const layer = sources.layers.find(({ masters }) => masters.length > 0);
   if (layer === undefined) throw noMasters();
-  const minorWarnings = evenness(layer.masters.length);
-  const warn = (warning: ConfigWarning) => {
-    const { file, kind } = warning; // A file may serve several masters.
-    if (!minorWarnings.some((one) => one.file === file && one.kind === kind))
-      minorWarnings.push(warning);
-  };
-  const login = await readDefaultLogin(environment, file, warn);
+  sources.named.masters = layer.mastersSource;
+  const count = layer.masters.length;
+  if (count % 2 === 0) {
+    const message = `even number of masters: ${count}: no more may fail than of ${count - 1}`;
+    sources.warn({ kind: 'even-count', file: null, message, advice: 'add one or remove one' });
+  }
+  const login = await readDefaultLogin(environment, file, sources.warn);
   const masters: MasterAddress[] = [];
   let isVisible = false;
   for (const given of layer.masters) {
     const address = parseMaster(given);
     isVisible ||= layer.name === 'flag' && address.password !== undefined;
-    const master = await logIn(address, given, login, warn);
+    const master = await logIn(address, given, login, sources.warn);
     const hasPassword = master.password !== undefined || master.passwordSource !== undefined;
     if (master.username !== undefined && !hasPassword)
       throw errorWith(given, `${master.name}: ${userAlone}`);
     masters.push(master);
   }
   refuseDuplicates(masters, layer);
-  return {
-    masters,
-    sources: { masters: layer.mastersSource },
-    minorWarnings,
-    warnings: isVisible ? [visiblePassword] : [],
-  };
+  if (isVisible) sources.warnings.push(visiblePassword);
+  return masters;
 }
 
 function refuseBoth({ name, values, masters }: Layer): void {
@@ -148,12 +136,6 @@ function refuseDuplicates(masters: readonly MasterAddress[], layer: Layer): void
     }
     seen.add(endpoint);
   }
-}
-
-function evenness(length: number): ConfigWarning[] {
-  if (length % 2 === 1) return [];
-  const message = `even number of masters: ${length}: no more may fail than of ${length - 1}`;
-  return [{ kind: 'even-count', file: null, message, advice: 'add one or remove one' }];
 }
 
 function noMasters(): ConfigError {

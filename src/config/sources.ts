@@ -7,7 +7,14 @@ import { nearest } from '../text/suggestion.ts';
 import type { OptionValues } from './arguments.ts';
 import type { ExecutionContext } from './execution-context.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
-import { type Given, type Layer, noLayer, parseGiven, urlMasters } from './layer.ts';
+import {
+  type ConfigWarning,
+  type Given,
+  type Layer,
+  noLayer,
+  parseGiven,
+  urlMasters,
+} from './layer.ts';
 import {
   environmentName,
   fieldOf,
@@ -37,21 +44,26 @@ export class Sources {
    * every key asked for.
    */
   readonly named: Record<string, string> = {};
-  /**
-   * Settings that are valid but most likely not meant: one line each, printed unless -q is given.
-   */
-  readonly warnings: readonly string[];
+  /** Most likely not meant, though valid: one line each, printed unless -q is given. */
+  readonly warnings: string[];
+  readonly minorWarnings: ConfigWarning[];
 
   private constructor(flags: Layer, around: ExecutionContext, file: ConfigFile | null) {
     this.file = file;
     this.layers = [flags, environmentLayer(around), file?.layer ?? noLayer];
     const ttl = this.get('ttl').given;
     const suspicion = ttl && suspicionOfTtl(ttl.text);
-    this.warnings = [
-      ...misspeltVariables(around.environment),
-      ...(suspicion === null ? [] : [`${ttl?.subject}: ${suspicion}`]),
-    ];
+    this.warnings = misspeltVariables(around.environment);
+    if (suspicion !== null) this.warnings.push(`${ttl?.subject}: ${suspicion}`);
+    this.minorWarnings = [...(file?.minorWarnings ?? [])];
   }
+
+  /** Adds a warning that is printed with -v; once for a file that serves several masters. */
+  readonly warn = (warning: ConfigWarning): void => {
+    const { file, kind } = warning;
+    if (!this.minorWarnings.some((one) => one.file === file && one.kind === kind))
+      this.minorWarnings.push(warning);
+  };
 
   /** @throws ConfigError (78) when the configuration file cannot be read */
   static async read(options: OptionValues, around: ExecutionContext): Promise<Sources> {

@@ -20,11 +20,6 @@ import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 /** In bytes: many times the size of any configuration. */
 const maxBytes = 1024 * 1024;
 
-/** The file has more than `maxBytes`; with a code, as errors of node:fs have one. */
-class TooLong extends Error {
-  readonly code = 'ERR_TOO_LONG';
-}
-
 export interface ReadFile {
   readonly bytes: Buffer;
   readonly found: Stats;
@@ -47,7 +42,7 @@ function readDescriptor(descriptor: number, check: (found: Stats) => void): Read
       const count = readSync(descriptor, chunk);
       if (count === 0) return { bytes: Buffer.concat(chunks), found };
       byteCount += count;
-      if (byteCount > maxBytes) throw new TooLong();
+      if (byteCount > maxBytes) throw Object.assign(new Error(), { code: 'ERR_TOO_LONG' });
       chunks.push(chunk.subarray(0, count));
     }
   } finally {
