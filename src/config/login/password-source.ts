@@ -86,7 +86,7 @@ export class PasswordCommand implements PasswordSource {
 
 /** The one line that the command prints, or why there is none. */
 async function outputOf(command: string): Promise<string | { readonly why: string }> {
-  const { spawn } = await import('../../system/spawn.ts');
+  const { spawn } = await import('node:child_process');
   return new Promise((resolve) => {
     const child = spawn('/bin/sh', ['-c', command], {
       stdio: ['ignore', 'pipe', 'ignore'],
