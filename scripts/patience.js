@@ -7,11 +7,11 @@ import { spawnSync } from 'node:child_process';
 /** What an empty Node program takes on a machine that does nothing else. */
 const quietMs = 50;
 /** Test files keep the cores busy themselves: eight at a time, each with servers and programs. */
-const least = 3;
-const most = 10;
+const minFactor = 3;
+const maxFactor = 10;
 
 /**
- * Measured once for a run of the tests, and told to all of its processes in TEST_PATIENCE. Returns
+ * Measured once for a run of the tests, and passed to all of its processes in TEST_PATIENCE. Returns
  * the factor, and what an empty Node program takes: null where it has been measured before.
  * @returns {{ factor: number, nodeMs: number | null }}
  */
@@ -24,7 +24,10 @@ export function measurePatience() {
     return performance.now() - startedAt;
   });
   const [, , median = 0] = times.sort((one, other) => one - other);
-  const factor = Math.min(most, Math.max(least, Math.ceil((least * median) / quietMs)));
+  const factor = Math.min(
+    maxFactor,
+    Math.max(minFactor, Math.ceil((minFactor * median) / quietMs)),
+  );
   process.env.TEST_PATIENCE = String(factor);
   return { factor, nodeMs: Math.round(median) };
 }

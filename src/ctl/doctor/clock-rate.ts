@@ -37,35 +37,28 @@ export async function readClock(
   now: () => number = steadyNow,
 ): Promise<{ readonly reading: ClockReading; readonly roundTripsMs: readonly number[] } | Failed> {
   const readings: ClockReading[] = [];
-  for (let count = 0; count < readingCount; count += 1) {
+  const roundTripsMs: number[] = [];
+  while (readings.length < readingCount) {
     // One reading on either side: every delay in between is part of the round trip.
     const sentAt = now();
     const reply = await askTime();
-    const answeredAt = now();
+    const roundTripMs = now() - sentAt;
     if (isFailed(reply)) return reply;
     const masterMs = readReply(serverTime, reply);
     if (isFailed(masterMs)) return masterMs;
-    const at = (sentAt + answeredAt) / 2;
-    readings.push({
-      at,
-      aheadMs: masterMs - at,
-      uncertaintyMs: (answeredAt - sentAt) / 2 + cachedMs,
-    });
+    const at = sentAt + roundTripMs / 2;
+    readings.push({ at, aheadMs: masterMs - at, uncertaintyMs: roundTripMs / 2 + cachedMs });
+    roundTripsMs.push(roundTripMs);
   }
-  const [reading] = [...readings].sort((a, b) => a.uncertaintyMs - b.uncertaintyMs) as [
-    ClockReading,
-  ];
-  return {
-    reading,
-    roundTripsMs: readings.map(({ uncertaintyMs }) => (uncertaintyMs - cachedMs) * 2),
-  };
+  const [reading] = readings.toSorted((a, b) => a.uncertaintyMs - b.uncertaintyMs);
+  return { reading: reading as ClockReading, roundTripsMs };
 }
 
 export interface ClockRate {
   /** How much faster the master's clock runs than this machine's: 0.01 is one percent. */
   readonly rate: number;
   /** The part of it that is certain. */
-  readonly least: number;
+  readonly certain: number;
 }
 
 /** A rate below this is harmless: half of the drift allowance. */
@@ -79,16 +72,18 @@ export function rateOf(readings: readonly ClockReading[]): ClockRate | null {
   const rates = readings
     .slice(1)
     .map((last, at) => rateBetween(readings[at] as ClockReading, last));
-  const off = rates.filter(({ least }) => Math.abs(least) >= tolerableRate);
+  const off = rates.filter(({ certain }) => Math.abs(certain) >= tolerableRate);
   const isEachOff = off.length === rates.length;
-  const isOneWay = off.every(({ least }) => Math.sign(least) === Math.sign(off[0]?.least ?? 0));
+  const isOneWay = off.every(
+    ({ certain }) => Math.sign(certain) === Math.sign(off[0]?.certain ?? 0),
+  );
   if (off.length > 0 && !(isEachOff && isOneWay)) return null;
-  const [smallest] = [...rates].sort((a, b) => Math.abs(a.least) - Math.abs(b.least));
-  return smallest ?? { rate: 0, least: 0 };
+  const [smallest] = rates.toSorted((a, b) => Math.abs(a.certain) - Math.abs(b.certain));
+  return smallest ?? { rate: 0, certain: 0 };
 }
 
 function rateBetween(first: ClockReading, last: ClockReading): ClockRate {
   const rate = (last.aheadMs - first.aheadMs) / (last.at - first.at);
   const uncertainty = (first.uncertaintyMs + last.uncertaintyMs) / (last.at - first.at);
-  return { rate, least: Math.sign(rate) * Math.max(0, Math.abs(rate) - uncertainty) };
+  return { rate, certain: Math.sign(rate) * Math.max(0, Math.abs(rate) - uncertainty) };
 }

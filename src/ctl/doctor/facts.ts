@@ -37,7 +37,7 @@ export function serverVersionOf(info: Readonly<Record<string, string>>): ServerV
   return redis === null ? null : { name: 'Redis', version: redis };
 }
 
-/** The least time between the two readings of a clock. */
+/** The shortest time between two readings of a clock. */
 const betweenReadingsMs = 1_000;
 
 /** Facts about each master, or why there are none. Takes a second, two if a clock is in doubt. */
@@ -71,7 +71,7 @@ async function examine(server: Server<MasterAddress>, settings: CtlSettings, clo
   if (isFailed(before)) return before;
   if (isFailed(after)) return after;
   const clockReadings = [before.reading, after.reading];
-  if (Math.abs(rateOf(clockReadings)?.least ?? 0) >= tolerableRate) {
+  if (Math.abs(rateOf(clockReadings)?.certain ?? 0) >= tolerableRate) {
     await clock.sleep(betweenReadingsMs);
     const again = await readClock(askTime);
     if (isFailed(again)) return again;

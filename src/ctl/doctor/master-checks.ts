@@ -165,11 +165,11 @@ export const masterChecks: Checks<SeenMaster> = {
       const measured = rateOf(clockReadings);
       if (measured === null)
         return ['unknown', 'its clock was set while it was watched', { fix: 'try again' }];
-      const { rate, least } = measured;
-      if (Math.abs(least) < tolerableRate) return ['ok', 'its clock runs as fast as ours'];
+      const { rate, certain } = measured;
+      if (Math.abs(certain) < tolerableRate) return ['ok', 'its clock runs as fast as ours'];
       const percent = Math.abs(rate * 100).toFixed(2);
       const message = `its clock runs ${percent}% ${rate >= 0 ? 'faster' : 'slower'} than ours`;
-      return [Math.abs(least) < defaultDriftFactor ? 'warning' : 'error', message];
+      return [Math.abs(certain) < defaultDriftFactor ? 'warning' : 'error', message];
     },
   },
   rights: {

@@ -303,16 +303,16 @@ describe('of the set', () => {
 it('the rate of a clock is certain only beyond the uncertainty of the round trips', () => {
   expect(rateOf([reading(0, 0, 1), reading(1_000, 20, 1)])).toEqual({
     rate: 0.02,
-    least: expect.closeTo(0.018),
+    certain: expect.closeTo(0.018),
   });
-  expect(rateOf([reading(0, 0, 30), reading(1_000, 20, 1)])).toEqual({ rate: 0.02, least: 0 });
+  expect(rateOf([reading(0, 0, 30), reading(1_000, 20, 1)])).toEqual({ rate: 0.02, certain: 0 });
 });
 
 it('a clock that was set is off once; one that runs at another rate is off each time', () => {
   const at = (...aheadMs: number[]) =>
     rateOf(aheadMs.map((ms, index) => reading(index * 1_000, ms)));
-  expect(at(0, 20, 40)).toEqual({ rate: 0.02, least: expect.closeTo(0.018) });
-  expect(at(0, 20, 50)).toEqual({ rate: 0.02, least: expect.closeTo(0.018) });
+  expect(at(0, 20, 40)).toEqual({ rate: 0.02, certain: expect.closeTo(0.018) });
+  expect(at(0, 20, 50)).toEqual({ rate: 0.02, certain: expect.closeTo(0.018) });
   for (const set of [at(0, 20, 20), at(0, 0, 20), at(0, 20, 0)]) expect(set).toBeNull();
 });
 
@@ -407,14 +407,14 @@ describe('reading a clock', () => {
   it('never takes a busy machine for a clock that runs at another rate', async () => {
     await fc.assert(
       fc.asyncProperty(anyPauses, async (pauses) => {
-        expect(rateOf(await readOn(pauses, 2))?.least).toBeCloseTo(0, 5);
+        expect(rateOf(await readOn(pauses, 2))?.certain).toBeCloseTo(0, 5);
       }),
     );
   });
 
   it('finds a clock that runs at another rate, on a machine with little to do', async () => {
-    expect(rateOf(await readOn([0.1], 3, 0.03))?.least).toBeGreaterThan(0.02);
-    expect(rateOf(await readOn([0.1], 3, -0.03))?.least).toBeLessThan(-0.02);
+    expect(rateOf(await readOn([0.1], 3, 0.03))?.certain).toBeGreaterThan(0.02);
+    expect(rateOf(await readOn([0.1], 3, -0.03))?.certain).toBeLessThan(-0.02);
   });
 
   test.each([
