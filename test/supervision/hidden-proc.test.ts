@@ -50,7 +50,8 @@ describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
 
 const unmounting = ['unshare', '--mount', '--propagation', 'private'];
 it.skipIf(obstacle !== null)('a job that unmounts /proc: released when it has ended', async () => {
-  const command = (mark: string) => ['sh', '-c', 'umount -l /proc; echo ready; read l; exit 3', mark];
+  const unmount = 'umount -l /proc; echo ready; read -r line; exit 3';
+  const command = (mark: string) => ['sh', '-c', unmount, mark];
   const run = new Succession(masters, command, {
     flags: ['--ttl', '60s', '-k', '1s', '-v'],
     stdin: 'pipe',
