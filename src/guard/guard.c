@@ -1,15 +1,10 @@
-/* redlock-guard: the init of the command that redlock-run runs under a lock.
- *
- *   redlock-guard [OPTION...] STOP_AT KILL_AT -- COMMAND [ARG...]
- *
- * Two processes of this program, the outer and the inner guard, are between redlock-run and the
- * command. Each can end the command's whole process tree by itself. README.md explains processes,
- * messages and deadlines; read it first. This file has four parts: what is decided (pure), what is
- * known about processes, what is done to them, and the loop of both guards.
+/* redlock-guard: the init of the command that redlock-run runs under a lock. Read README.md first: it
+ * has the two processes of this program, their arguments, messages and deadlines. Here are the
+ * decisions (pure), what is known about processes, what is done to them, reports, the loop of both
+ * guards, and the start.
  *
  * After the start nothing is allocated, and nothing that can fail for want of a descriptor is
- * needed to kill: the list of our own children was opened at the start.
- */
+ * needed to kill: the list of our own children was opened at the start. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 #include <errno.h>
@@ -49,11 +44,10 @@ typedef int64_t ns;
 
 #define MS ((ns)1000000)
 #define NEVER INT64_MAX
+#define MAX_SUMMAND (INT64_MAX / 2) /* sums do not overflow */
 
-/* ---- What is decided: pure functions ------------------------------------------------------- */
+/* ---- Decisions: pure functions ------------------------------------------------------------- */
 
-/* An instant is given on three clocks, and has come when the first of them has reached it. So
- * neither a machine that slept nor a clock that was set ever makes a deadline later. */
 enum { MONOTONIC, BOOT, WALL, CLOCKS };
 typedef struct {
   ns at[CLOCKS];
@@ -71,23 +65,29 @@ struct state {
   bool keeps;               /* background processes are left alone */
 };
 
-/* How long one guard has where the other one is gone. */
-#define UNGUARDED_GRACE (5000 * MS)
-/* How much later the outer guard acts: only where the inner one does not. */
-#define OUTER_DELAY (50 * MS)
+#define UNGUARDED_GRACE (5000 * MS) /* how long one guard has where the other one is gone */
+#define OUTER_DELAY (50 * MS)       /* the outer guard acts only where the inner one has not */
 
-static bool has_come(const instant *deadline, const instant *now, ns sooner) {
+/* When a phase is due on this clock. NEVER: not by this clock. */
+static ns due_at(const struct state *s, enum phase phase, int clock) {
+  bool is_kill = phase == KILLING;
+  ns deadline = is_kill ? s->kill_at.at[clock] : s->stop_at.at[clock];
+  if (is_kill && deadline != NEVER) deadline -= s->killing;
+  if (clock != BOOT) return deadline;
+  ns requested = is_kill ? s->kill_by : s->stop_by;
+  return requested < deadline ? requested : deadline;
+}
+
+static bool is_due(const struct state *s, enum phase phase, const instant *now, ns delay) {
   for (int i = 0; i < CLOCKS; i++)
-    if (deadline->at[i] != NEVER && now->at[i] >= deadline->at[i] - sooner) return true;
+    if (now->at[i] - delay >= due_at(s, phase, i)) return true;
   return false;
 }
 
-/* The phase that is due. `delay`: of the outer guard while the inner one lives. */
+/* `delay`: of the outer guard while the inner one lives. */
 static enum phase phase_due(const struct state *s, const instant *now, ns delay) {
-  ns boot = now->at[BOOT] - delay;
-  if (has_come(&s->kill_at, now, s->killing - delay) || boot >= s->kill_by) return KILLING;
-  if (has_come(&s->stop_at, now, -delay) || boot >= s->stop_by) return STOPPING;
-  return WATCHING;
+  if (is_due(s, KILLING, now, delay)) return KILLING;
+  return is_due(s, STOPPING, now, delay) ? STOPPING : WATCHING;
 }
 
 /* Requests a stop now, and SIGKILL after the grace. Requests never make anything later. */
@@ -96,12 +96,11 @@ static void request_stop(struct state *s, ns now, ns grace) {
   if (s->kill_by > now + grace) s->kill_by = now + grace;
 }
 
-static bool parse_number(const char **text, ns *value) {
+static bool parse_number(const char **text, ns min, ns max, ns *value) {
   char *end;
   errno = 0;
   long long number = strtoll(*text, &end, 10);
-  if (end == *text || errno != 0) return false;
-  if (number < INT64_MIN / 2 || number > INT64_MAX / 2) return false; /* Sums do not overflow. */
+  if (end == *text || errno != 0 || number < min || number > max) return false;
   *text = end;
   *value = number;
   return true;
@@ -120,7 +119,8 @@ static bool parse_instant(const char **text, instant *parsed) {
   for (int i = 0; i < CLOCKS; i++) {
     parsed->at[i] = NEVER;
     if (i > 0 && !skip(text, ",")) return false;
-    if (!parse_number(text, &parsed->at[i]) && !skip(text, "-")) return false;
+    bool is_number = parse_number(text, -MAX_SUMMAND, MAX_SUMMAND, &parsed->at[i]);
+    if (!is_number && !skip(text, "-")) return false;
     has_clock = has_clock || parsed->at[i] != NEVER;
   }
   return has_clock;
@@ -129,26 +129,15 @@ static bool parse_instant(const char **text, instant *parsed) {
 enum verb { MALFORMED, DEADLINES, STOP, KILL, RELAY, KEEP };
 struct message {
   enum verb verb;
-  int signal;
-  ns grace;
+  ns signal, grace_ms;
   instant stop_at, kill_at;
 };
 
-static bool parse_signal(const char **text, int *signal) {
-  ns number;
-  if (!parse_number(text, &number) || number < 1 || number >= NSIG) return false;
-  *signal = (int)number;
-  return true;
+static bool parse_signal(const char **text, ns *signal) {
+  return parse_number(text, 1, NSIG - 1, signal);
 }
 
-static bool parse_grace(const char **text, ns *grace) {
-  ns number;
-  if (!parse_number(text, &number) || number < 0 || number > INT32_MAX) return false;
-  *grace = number * MS;
-  return true;
-}
-
-/* One line from redlock-run, without its newline. README.md has the table. */
+/* One line from redlock-run, without its newline. */
 static struct message parse_message(const char *line) {
   struct message m = {0};
   bool is_valid = true;
@@ -159,7 +148,8 @@ static struct message parse_message(const char *line) {
     is_valid = parse_signal(&line, &m.signal);
   } else if (skip(&line, "stop ")) {
     m.verb = STOP;
-    is_valid = parse_signal(&line, &m.signal) && skip(&line, " ") && parse_grace(&line, &m.grace);
+    is_valid = parse_signal(&line, &m.signal) && skip(&line, " ") &&
+               parse_number(&line, 0, INT32_MAX, &m.grace_ms);
   } else if (skip(&line, "deadlines ")) {
     m.verb = DEADLINES;
     is_valid = parse_instant(&line, &m.stop_at) && skip(&line, " ") &&
@@ -176,8 +166,8 @@ static void receive(struct state *s, const struct message *m, ns now) {
     s->kill_at = m->kill_at;
   }
   if (m->verb == KEEP) s->keeps = true;
-  if (m->verb == STOP && s->phase == WATCHING) s->signal = m->signal;
-  if (m->verb == STOP) request_stop(s, now, m->grace);
+  if (m->verb == STOP && s->phase == WATCHING) s->signal = (int)m->signal;
+  if (m->verb == STOP) request_stop(s, now, m->grace_ms * MS);
   if (m->verb == KILL) request_stop(s, now, 0);
   if (m->verb == MALFORMED) request_stop(s, now, s->grace); /* As if redlock-run had died. */
 }
@@ -193,13 +183,12 @@ struct item {
 struct process {
   struct item listed;
   pid_t pid, parent, group, session;
-  uint64_t start; /* tells it from a later process with the same number */
+  uint64_t start; /* a later process with the same number has another one */
   bool is_alive, is_running;
   long threads;
 };
 
-/* What a stop has done about a process. DUE: it existed before the stop. SPARED: its parent had
- * been sent the signal and lived on, so it is cleanup and gets no signal. */
+/* What a stop has done about a process. DUE: it existed before the stop. SPARED: cleanup. */
 enum stop_state { UNKNOWN, DUE, SIGNALED, SPARED };
 struct record {
   pid_t pid;
@@ -223,6 +212,7 @@ static struct shared {
   struct record records[RECORDS];
 } *shared;
 
+static struct state state = {.stop_by = NEVER, .kill_by = NEVER};
 static bool is_outer;           /* which of the two this process is */
 static bool is_alone;           /* the other guard is gone */
 static pid_t inner;             /* in the outer guard */
@@ -241,7 +231,6 @@ static ns read_clock(clockid_t clock) {
 }
 
 static const clockid_t clock_ids[CLOCKS] = {CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME};
-
 static instant now_on_all(void) {
   instant now;
   for (int i = 0; i < CLOCKS; i++) now.at[i] = read_clock(clock_ids[i]);
@@ -285,7 +274,7 @@ static void push(pid_t pid, const struct process *parent) {
   stack[stack_size++] = (struct item){pid, parent_pid, parent ? parent->start : 0};
 }
 
-/* Pushes every number in a list of children (proc(5)); closes nothing. */
+/* Pushes every number in a list of children (proc(5)). */
 static bool push_list(int fd, const struct process *parent) {
   char text[4096];
   ssize_t length;
@@ -315,14 +304,14 @@ static bool push_children_of_thread(pid_t pid, const char *thread, const struct 
 
 /* A process has one list of children for each of its threads. */
 static bool push_children(const struct process *p) {
+  bool is_whole = true;
+#ifdef __linux__
   char path[64], entries[2048];
   snprintf(path, sizeof path, "%d", (int)p->pid);
   if (p->threads <= 1) return push_children_of_thread(p->pid, path, p);
-#ifdef __linux__
   snprintf(path, sizeof path, "%d/task", (int)p->pid);
   int fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT || errno == ESRCH;
-  bool is_whole = true;
   long length;
   while ((length = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
     for (long at = 0; at < length;) {
@@ -334,11 +323,8 @@ static bool push_children(const struct process *p) {
       at += size;
     }
   close(fd);
-  return is_whole;
-#else
-  (void)entries;
-  return false;
 #endif
+  return is_whole;
 }
 
 /* What is certain of a process that cannot be read: hidden, or for want of a descriptor. Our own
@@ -393,7 +379,7 @@ static bool look(visit *visit, ns until) {
   return is_whole;
 }
 
-/* How many processes of the command are alive; at least one where that cannot be read. */
+/* How many processes of the tree are alive; at least one where that cannot be read. */
 static long count(void) {
   bool is_whole = look(NULL, NEVER);
   return living == 0 && !is_whole ? 1 : living;
@@ -418,27 +404,25 @@ static pid_t command_here(void) {
   return shared->has_exited || is_foreign ? 0 : shared->command;
 }
 
-/* Signals a process that a look has found. Our own children keep their numbers until we reap them;
- * of any other the start is compared again behind a descriptor. False: not permitted. */
+/* Signals a process that a look has found. The number of any but our own children may be another's
+ * by now, so its start is compared again behind a descriptor. False: not permitted. */
 static bool send_signal(const struct process *p, int number) {
 #ifdef SYS_pidfd_open
-  if (p->parent != getpid()) {
-    int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+  bool is_child = p->parent == getpid();
+  int fd = is_child ? -1 : (int)syscall(SYS_pidfd_open, p->pid, 0);
+  if (fd >= 0) {
     struct process same;
-    if (fd >= 0) {
-      bool is_same = read_process(p->pid, &same) && same.start == p->start;
-      int result = is_same ? (int)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) : 0;
-      int error = errno;
-      close(fd);
-      return result == 0 || error != EPERM;
-    }
-    if (errno == ESRCH) return true;
+    bool is_same = read_process(p->pid, &same) && same.start == p->start;
+    bool is_sent = !is_same || syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) == 0;
+    bool is_permitted = is_sent || errno != EPERM;
+    close(fd);
+    return is_permitted;
   }
+  if (!is_child && errno == ESRCH) return true;
 #endif
   return kill(p->pid, number) == 0 || errno != EPERM;
 }
 
-static int stop_signal;
 static bool has_new; /* the last look has found a process that none before it had */
 
 static void note_before_stop(const struct process *p) {
@@ -446,23 +430,19 @@ static void note_before_stop(const struct process *p) {
   if (r && r->state == UNKNOWN) r->state = p->group == shared->command ? SIGNALED : DUE;
 }
 
-static bool has_been_stopped(const struct record *r) {
-  return r->state == SIGNALED || r->state == SPARED;
-}
-
 /* Sends the stop signal to a process that has not had it, and is no cleanup of one that has. */
 static void stop_one(const struct process *p) {
   struct record *r = record_of(p->pid, p->start);
-  if (!r || has_been_stopped(r)) return;
+  if (!r || r->state >= SIGNALED) return;
   const struct item *from = &p->listed;
   struct record *parent = from->parent_start ? record_of(from->parent, from->parent_start) : NULL;
   bool is_cleanup = r->state == UNKNOWN && parent && parent->look != shared->look &&
-                    has_been_stopped(parent);
+                    parent->state >= SIGNALED;
   has_new = true;
   r->state = is_cleanup ? SPARED : SIGNALED;
   r->look = shared->look;
   if (is_cleanup || (shared->is_group_signaled && p->group == shared->command)) return;
-  send_signal(p, stop_signal);
+  send_signal(p, state.signal);
   send_signal(p, SIGCONT); /* A stopped process could not act on it. */
 }
 
@@ -470,13 +450,12 @@ static void stop_one(const struct process *p) {
  * requested: to a command with a session of its own as a group, whose members cannot be missed, to
  * all others singly, in looks until one finds nothing new. They end after a quarter of the time to
  * SIGKILL: where processes fork, each look takes longer than the one before. */
-static void stop_tree(int number, ns time_left) {
+static void stop_tree(ns time_left) {
   ns now = read_clock(CLOCK_BOOTTIME), until = now + time_left / 4;
   pid_t command = command_here();
-  stop_signal = number;
   if (!is_foreground && command > 0 && !shared->is_group_signaled) {
     look(note_before_stop, until < now + 100 * MS ? until : now + 100 * MS);
-    kill(-command, number);
+    kill(-command, state.signal);
     shared->is_group_signaled = true;
     kill(-command, SIGCONT);
   }
@@ -484,7 +463,7 @@ static void stop_tree(int number, ns time_left) {
     has_new = false;
     shared->look++;
     if (!look(stop_one, until) && is_foreground && command > 0 && i == 0 && !has_new) {
-      kill(command, number); /* Nothing can be read now. */
+      kill(command, state.signal); /* Nothing can be read now. */
       kill(command, SIGCONT);
     }
     if (!has_new || read_clock(CLOCK_BOOTTIME) >= until) return;
@@ -497,7 +476,7 @@ static void relay(int number) {
   if (command > 0) kill(is_foreground ? command : -command, number);
 }
 
-/* Every child that can be reaped, reaped. True: the kernel says that no child is left. */
+/* Reaps every child that has ended. True: the kernel says that no child is left. */
 static bool reap(void) {
   for (;;) {
     int status;
@@ -524,8 +503,8 @@ static void kill_group(pid_t group, pid_t session) {
   if (session > 0 && session != our_session && group > 1) kill(-group, SIGKILL);
 }
 
-/* Kills our own children. Their numbers are theirs until we reap them, their orphans become our
- * children, and the list is open already: so this alone ends a tree, whatever cannot be read. */
+/* This alone ends a tree, whatever cannot be read: our children keep their numbers until we reap
+ * them, their orphans become our children, and the list is open already. */
 static void kill_children(void) {
   if (is_outer && !is_alone) return; /* The other guard is one of them. */
   int before = stack_size;
@@ -577,12 +556,10 @@ static void report(const char *format, ...) {
   char text[1200];
   va_list values;
   va_start(values, format);
-  int length = vsnprintf(text, sizeof text - 1, format, values);
+  vsnprintf(text, sizeof text - 1, format, values);
   va_end(values);
-  if (length < 0 || reports < 0) return;
-  if (length > (int)sizeof text - 2) length = (int)sizeof text - 2;
-  text[length++] = '\n';
-  write_all(reports, text, (size_t)length);
+  strcat(text, "\n");
+  write_all(reports, text, strlen(text));
 }
 
 static int start_socket = -1; /* in the inner guard: closes when the command has been executed */
@@ -590,6 +567,7 @@ static bool is_failed;        /* the command could not be started */
 static bool is_stopped_early; /* a deadline had passed before it was known whether it started */
 
 static void hear_of_start(void) {
+  if (start_socket < 0) return;
   int error;
   ssize_t got = read(start_socket, &error, sizeof error);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -603,7 +581,7 @@ static void hear_of_start(void) {
 }
 
 static void report_exit(void) {
-  if (start_socket >= 0) hear_of_start();
+  hear_of_start();
   if (is_failed || !shared->has_exited) return;
   if (atomic_exchange(&shared->is_reported, true)) return;
   instant now = now_on_all();
@@ -615,29 +593,22 @@ static void report_exit(void) {
 }
 
 static char unkillable[1000];
-
 static void note_unkillable(const struct process *p) {
   size_t length = strlen(unkillable);
   if (p->is_alive && length < sizeof unkillable - 16)
     snprintf(unkillable + length, 16, " %d", (int)p->pid);
 }
 
-/* A process that still exists this long after SIGKILL is in an uninterruptible wait. */
-#define UNDYING (10000 * MS)
-
-/* Whether what is left cannot be killed: nothing is new, and either no SIGKILL was permitted in
- * three looks in a row, or nothing has ended for ten seconds. Reports that once. */
+/* Whether what is left cannot be killed: looks have found the same processes for 50 ms and no
+ * SIGKILL is permitted, or for ten seconds, as in an uninterruptible wait. Reports that once. */
 static bool is_unkillable(void) {
   static uint64_t last;
-  static int same_count;
   static ns since;
   static bool is_reported;
   ns now = read_clock(CLOCK_BOOTTIME);
-  bool is_same = signature == last && living > 0;
-  if (!is_same) since = now;
-  same_count = is_same && permitted == 0 ? same_count + 1 : 0;
+  if (signature != last || living == 0) since = now;
   last = signature;
-  bool is_stuck = is_same && (same_count >= 3 || now - since > UNDYING);
+  bool is_stuck = now - since > (permitted == 0 ? 50 : 10000) * MS;
   if (is_stuck && !is_reported) {
     unkillable[0] = 0;
     look(note_unkillable, NEVER);
@@ -649,8 +620,7 @@ static bool is_unkillable(void) {
 
 /* ---- The loop of both guards ---------------------------------------------------------------- */
 
-static struct state state = {.stop_by = NEVER, .kill_by = NEVER};
-static int quota_fd = -1;    /* the limit of processor time, in microseconds of each period */
+static int quota_fd = -1;    /* the limit of processor time, which may change at any time */
 static int quota_watch = -1; /* readable when the limit has changed */
 static ns quota_period;
 static int child_watch = -1; /* readable when a child has changed */
@@ -660,28 +630,25 @@ static bool is_throttled;    /* the limit is less than one core */
 /* Where each of them may wake late, the guard that wakes first acts. */
 static ns delay(void) { return is_outer && !is_alone && !is_throttled ? OUTER_DELAY : 0; }
 
-/* Reads the limit, which may have been set after the start: microseconds of each period where it is
- * less than one core; else 0. */
+/* Reads the limit, in microseconds of each period; 0: it is one core or more. */
 static ns read_quota(void) {
   char text[64];
   ssize_t length = quota_fd < 0 ? -1 : pread(quota_fd, text, sizeof text - 1, 0);
   text[length < 0 ? 0 : length] = 0;
   const char *at = text;
   ns limit;
-  is_throttled = parse_number(&at, &limit) && limit > 0 && limit < quota_period;
+  is_throttled = parse_number(&at, 1, quota_period - 1, &limit);
   return is_throttled ? limit : 0;
 }
 
-/* How long it takes to end the tree: a millisecond for each process. Under a limit, each thread that
- * runs has a turn of 4 ms before this process wakes, some have two, and what is killed ends within a
- * few periods. */
+/* How long it takes to end the tree. Under a limit, each thread that runs has a turn of 4 ms before
+ * this process wakes, some have two, and what is killed ends within a few periods. */
 static ns killing_time(ns limit) {
   ns time = count() * MS;
   return limit > 0 ? time + (6 * running * MS / limit + 4000) * quota_period : time;
 }
 
-/* Under a limit this process wakes late, so it has to know beforehand when to begin. Without one,
- * the tree is not looked at until it is to be stopped. */
+/* Under a limit this process wakes late, so it has to know beforehand when to begin. */
 static void prepare_for_quota(void) {
   ns limit = read_quota();
   if (state.phase == KILLING) return;
@@ -699,7 +666,7 @@ static void lose_control(void) {
 static void listen_to_run(void) {
   static char text[512];
   static size_t length;
-  for (;;) {
+  while (control >= 0) {
     ssize_t got = read(control, text + length, sizeof text - 1 - length);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
     if (got <= 0) return lose_control();
@@ -710,7 +677,7 @@ static void listen_to_run(void) {
       *end = 0;
       struct message m = parse_message(line);
       receive(&state, &m, read_clock(CLOCK_BOOTTIME));
-      if (m.verb == RELAY && !is_outer) relay(m.signal);
+      if (m.verb == RELAY && !is_outer) relay((int)m.signal);
       if (m.verb == DEADLINES) prepare_for_quota();
       if (m.verb == MALFORMED) return lose_control();
     }
@@ -720,8 +687,7 @@ static void listen_to_run(void) {
   }
 }
 
-/* The other guard has died: this one ends the tree, soon, because nothing would end it if this one
- * died as well. */
+/* This guard ends the tree soon: nothing would end it if this one died as well. */
 static void lose_other(void) {
   close(other_guard);
   other_guard = -1;
@@ -733,20 +699,21 @@ static void lose_other(void) {
   request_stop(&state, read_clock(CLOCK_BOOTTIME), grace);
 }
 
-static ns time_left(const instant *now) {
-  ns left = state.kill_by - now->at[BOOT];
-  for (int i = 0; i < CLOCKS; i++)
-    if (state.kill_at.at[i] != NEVER && state.kill_at.at[i] - now->at[i] < left)
-      left = state.kill_at.at[i] - now->at[i];
-  return left - state.killing;
+static ns time_to_kill(const instant *now) {
+  ns left = NEVER;
+  for (int i = 0; i < CLOCKS; i++) {
+    ns at = due_at(&state, KILLING, i);
+    if (at != NEVER && at - now->at[i] < left) left = at - now->at[i];
+  }
+  return left;
 }
 
 static void enter(enum phase phase, const instant *now) {
   bool is_requested = now->at[BOOT] - delay() >= state.stop_by;
   bool is_first = !atomic_exchange(&shared->is_stopping, true);
   if (is_first && !is_requested) {
-    bool is_early = is_throttled && !has_come(&state.stop_at, now, 0);
-    if (shared->is_started) report(is_early ? "starved" : "stopping");
+    bool is_starved = is_throttled && !is_due(&state, STOPPING, now, 0);
+    if (shared->is_started) report(is_starved ? "starved" : "stopping");
     else is_stopped_early = true;
   }
   state.phase = phase;
@@ -754,7 +721,8 @@ static void enter(enum phase phase, const instant *now) {
   if (phase == KILLING || !(is_first || is_alone)) return;
   /* A tree so large that it takes longer to kill than there is time gets no stop signal. */
   state.killing = killing_time(read_quota());
-  if (time_left(now) > 0) stop_tree(state.signal, time_left(now));
+  ns left = time_to_kill(now);
+  if (left > 0) stop_tree(left);
   else state.kill_by = now->at[BOOT];
 }
 
@@ -774,9 +742,9 @@ static void take_over(void) {
   seen_at = now;
 }
 
-/* Sends SIGKILL until nothing is left: without a pause while a look finds a process that none has
- * seen before, so that nothing that forks can outrun it, and then more and more rarely, because
- * dying takes processor time too. Returns for how many ms to wait until the next call. */
+/* Sends SIGKILL until nothing is left: without a pause while a look finds a new process, so that
+ * nothing that forks can outrun it, then more and more rarely, because dying takes processor time
+ * too. Returns for how many ms to wait until the next call. */
 static int keep_killing(void) {
   static ns next, pause = MS;
   if (is_outer && !is_alone) {
@@ -797,11 +765,8 @@ static int keep_killing(void) {
 static void set_timers(void) {
 #ifdef __linux__
   for (int i = 0; i < CLOCKS; i++) {
-    ns at = state.kill_at.at[i];
-    if (at != NEVER) at -= state.killing;
-    if (i == BOOT && state.kill_by < at) at = state.kill_by;
-    if (state.phase == WATCHING && state.stop_at.at[i] < at) at = state.stop_at.at[i];
-    if (state.phase == WATCHING && i == BOOT && state.stop_by < at) at = state.stop_by;
+    ns at = due_at(&state, KILLING, i), stop_at = due_at(&state, STOPPING, i);
+    if (state.phase == WATCHING && stop_at < at) at = stop_at;
     struct itimerspec timer = {0};
     if (at != NEVER && state.phase != KILLING) {
       at = at + delay() < 1 ? 1 : at + delay();
@@ -813,16 +778,8 @@ static void set_timers(void) {
 #endif
 }
 
-/* As poll(2), which refuses more descriptors than the process may have now: then one by one. */
-static int poll_each(struct pollfd *fds, int count, int timeout) {
-  int ready = poll(fds, (nfds_t)count, timeout);
-  if (ready >= 0 || errno != EINVAL) return ready;
-  ready = poll(NULL, 0, timeout >= 0 && timeout < 10 ? timeout : 10);
-  for (int i = 0; i < count; i++) ready += poll(&fds[i], 1, 0) > 0;
-  return ready;
-}
-
-/* Waits for a message, the end of a child or of the other guard, or a deadline. */
+/* Waits for a message, the end of a child or of the other guard, or a deadline, and reads whatever
+ * has come. */
 static void wait_for_events(int timeout) {
   char drained[512];
   struct pollfd fds[] = {
@@ -830,15 +787,17 @@ static void wait_for_events(int timeout) {
     {start_socket, POLLIN, 0}, {timers[0], POLLIN, 0},   {timers[1], POLLIN, 0},
     {timers[2], POLLIN, 0},    {quota_watch, POLLIN, 0},
   };
-  if (poll_each(fds, sizeof fds / sizeof *fds, timeout) <= 0) return;
+  int ready = poll(fds, sizeof fds / sizeof *fds, timeout);
+  /* It refuses more descriptors than this process may have now. */
+  if (ready < 0 && errno == EINVAL) poll(NULL, 0, timeout >= 0 && timeout < 10 ? timeout : 10);
   while (read(child_watch, drained, sizeof drained) > 0) {}
   while (read(quota_watch, drained, sizeof drained) > 0) prepare_for_quota();
-  if (fds[3].revents) hear_of_start();
-  if (fds[0].revents) listen_to_run();
-  if (fds[2].revents) lose_other();
+  hear_of_start();
+  listen_to_run();
+  if (other_guard >= 0 && read(other_guard, drained, 1) == 0) lose_other();
 }
 
-/* Whether this guard has nothing left to do. `is_empty`: the kernel says that no child is left. */
+/* Whether this guard has nothing left to do. `is_empty`: as reap() returns it. */
 static bool is_over(bool is_empty) {
   if (is_outer && inner == 0 && shared->is_done) return true;
   if (is_outer && inner == 0) lose_other();
@@ -860,9 +819,8 @@ static void guard(void) {
     if (!is_outer || is_alone) report_exit();
     instant now = now_on_all();
     enum phase phase = phase_due(&state, &now, delay());
-    if (phase > state.phase && control >= 0) {
-      /* Later deadlines may have been sent while this process was stopped. */
-      listen_to_run();
+    if (phase > state.phase) {
+      listen_to_run(); /* Later deadlines may have been sent while this process was stopped. */
       phase = phase_due(&state, &now, delay());
     }
     if (phase > state.phase) enter(phase, &now);
@@ -878,7 +836,6 @@ static void guard(void) {
 
 /* ---- The start ------------------------------------------------------------------------------ */
 
-static bool is_hang_up_watched;
 extern char **environ;
 
 static void die(const char *what) {
@@ -888,8 +845,7 @@ static void die(const char *what) {
   _exit(125);
 }
 
-/* Whether the reader of what is written is gone: a pipe or socket that was hung up. A file, a
- * terminal and /dev/null never are. */
+/* Whether a pipe or socket has no reader any more. */
 static bool is_hung_up(int fd) {
   struct stat s;
   struct pollfd p = {fd, 0, 0};
@@ -907,8 +863,8 @@ static int watch_for_hang_up(void) {
   }
 }
 
-/* As execvp(3), which runs a script without an interpreter line by /bin/sh, but not in musl: there
- * a shell has to look it up again. Returns the error. */
+/* As execvp(3), which runs a script without an interpreter line by /bin/sh, except in musl: there a
+ * shell has to look it up again. Returns the error. */
 static int execute(char **argv) {
   execvp(argv[0], argv);
   if (errno != ENOEXEC) return errno;
@@ -936,17 +892,15 @@ static void prefer_for_oom(void) {
   write_file("/proc/self/oom_score_adj", "500");
 }
 
-/* In the child that becomes the command, once the inner guard has left its process group and sent a
- * byte. The socket closes when the command is executed. */
+/* In the child, once the inner guard has left its process group and sent a byte. The socket closes
+ * when the command is executed. */
 static void become_command(int socket, char **argv, const sigset_t *mask) {
   char byte;
   if (!is_foreground) setsid();
-  ssize_t got;
-  while ((got = read(socket, &byte, 1)) < 0 && errno == EINTR) {}
-  if (got != 1) _exit(127); /* The inner guard has died, and maybe the outer one. */
+  if (read(socket, &byte, 1) != 1) _exit(127); /* The inner guard has died, maybe the other too. */
   instant now = now_on_all();
   int error = ETIME;
-  if (!has_come(&state.stop_at, &now, 0)) {
+  if (phase_due(&state, &now, 0) == WATCHING) {
     prefer_for_oom();
     sigprocmask(SIG_SETMASK, mask, NULL);
     error = execute(argv);
@@ -955,10 +909,14 @@ static void become_command(int socket, char **argv, const sigset_t *mask) {
   _exit(127);
 }
 
-static void start_command(char **argv, const sigset_t *mask) {
-  int pair[2];
+static void open_pair(int pair[2]) {
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) die("socketpair");
   for (int i = 0; i < 2; i++) fcntl(pair[i], F_SETFD, FD_CLOEXEC);
+}
+
+static void start_command(char **argv, const sigset_t *mask) {
+  int pair[2];
+  open_pair(pair);
   pid_t pid = fork();
   if (pid == 0) {
     close(pair[0]);
@@ -978,8 +936,8 @@ static void start_command(char **argv, const sigset_t *mask) {
   write_all(start_socket, "", 1);
 }
 
-/* Opens /proc, and the list of our own children, for good. */
 #ifdef __linux__
+/* Opens /proc, and the list of our own children, for good. */
 static void open_proc(void) {
   char self[32], path[64];
   proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -1024,39 +982,33 @@ static void settle(void) {
   our_session = getsid(0);
 }
 
-#ifdef __linux__
 /* Makes the inner guard the init of a PID namespace: root directly, another user in a user
  * namespace in which it keeps its own user. Returns as fork(2). */
 static pid_t fork_isolated(void) {
-  char map[64];
-  uid_t uid = geteuid();
-  gid_t gid = getegid();
+#ifdef __linux__
+  const char *files[] = {"/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map"};
+  char texts[3][64] = {"deny"};
+  snprintf(texts[1], sizeof texts[1], "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+  snprintf(texts[2], sizeof texts[2], "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
   int flags = CLONE_NEWPID | CLONE_NEWNS | SIGCHLD;
   pid_t pid = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
   bool is_mapped = pid < 0 && errno == EPERM;
   if (is_mapped) pid = (pid_t)syscall(SYS_clone, flags | CLONE_NEWUSER, 0, 0, 0, 0);
   if (pid != 0) return pid;
-  if (is_mapped) {
-    if (!write_file("/proc/self/setgroups", "deny")) die("/proc/self/setgroups");
-    snprintf(map, sizeof map, "%u %u 1", (unsigned)uid, (unsigned)uid);
-    if (!write_file("/proc/self/uid_map", map)) die("/proc/self/uid_map");
-    snprintf(map, sizeof map, "%u %u 1", (unsigned)gid, (unsigned)gid);
-    if (!write_file("/proc/self/gid_map", map)) die("/proc/self/gid_map");
-  }
+  for (int i = 0; is_mapped && i < 3; i++)
+    if (!write_file(files[i], texts[i])) die(files[i]);
   /* /proc has to show the numbers of the namespace. All other mounts stay shared. */
   mount("none", "/proc", NULL, MS_PRIVATE | MS_REC, NULL);
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) die("/proc");
   return 0;
-}
 #else
-static pid_t fork_isolated(void) {
   errno = ENOSYS;
   return -1;
-}
 #endif
+}
 
-/* Asks the scheduler to let this process run soon after it wakes. The short slice needs no right,
- * and kernels before 6.12 ignore it: sched_setattr(2). */
+/* Lets this process run soon after it wakes. The short slice needs no right, and kernels before 6.12
+ * ignore it: sched_setattr(2). */
 static void shorten_turns(void) {
 #ifdef SYS_sched_setattr
   struct {
@@ -1072,30 +1024,25 @@ static void shorten_turns(void) {
 #endif
 }
 
-/* The caller's open files: they belong to the command, and a pipeline waits for their end. */
-#define FILES 1024
-static bool is_callers[FILES];
-
-static void note_files(void) {
-  for (int fd = 0; fd < FILES; fd++)
-    is_callers[fd] = fd < 3 || (fd > 5 && fcntl(fd, F_GETFD) >= 0);
-}
-
+/* Closes the caller's files, which belong to the command: a pipeline waits for their end. All of
+ * ours close at an exec, and the caller's have come through one. */
 static void leave_caller(void) {
-  for (int fd = 0; fd < FILES; fd++)
-    if (is_callers[fd]) close(fd);
+  for (int fd = 0; fd < 1024; fd++)
+    if (fcntl(fd, F_GETFD) == 0) close(fd);
   if (chdir("/") != 0) return; /* Then a folder stays busy. */
 }
 
-static bool is_check, is_known; /* is_known: the caller sends the messages of README.md */
+static bool is_check, is_hang_up_watched;
+static bool is_known; /* the caller sends the messages of README.md */
 
+/* The index of the first argument that is no option; 0: one of them is unknown. */
 static int parse_options(int argc, char **argv) {
   int at = 1;
   for (; at < argc && !strncmp(argv[at], "--", 2) && argv[at][2]; at++) {
     const char *name = argv[at] + 2, *value = strchr(name, '=');
     const char *rest = value ? value + 1 : "";
     ns number = 0;
-    bool has_number = value && parse_number(&rest, &number) && *rest == 0;
+    bool has_number = value && parse_number(&rest, 0, INT32_MAX, &number) && *rest == 0;
     if (!strcmp(name, "foreground")) is_foreground = true;
     else if (!strcmp(name, "isolate")) is_isolated = true;
     else if (!strcmp(name, "unless-hung-up")) is_hang_up_watched = true;
@@ -1106,50 +1053,44 @@ static int parse_options(int argc, char **argv) {
     else if (has_number && !strncmp(name, "grace=", 6)) state.grace = number * MS;
     else if (has_number && !strncmp(name, "quota-period=", 13)) quota_period = number;
     else if (!strncmp(name, "quota=", 6)) quota_fd = open(name + 6, O_RDONLY | O_CLOEXEC);
-    else return -1;
+    else return 0;
   }
   return at;
 }
 
-/* Copies the arguments or the environment, and overwrites the original: ps(1) shows the name of the
- * guard only, so that a search for the command does not find its guard. */
+/* Copies the arguments or the environment, and overwrites the original, so that a search for the
+ * command in ps(1) does not find its guard. */
 static char **take(char **list, const char *name) {
   size_t count = 0;
   while (list[count]) count++;
-  char **copy = malloc((count + 1) * sizeof *copy);
-  if (!copy) die("memory");
-  copy[count] = NULL;
-  if (count == 0) return copy;
-  size_t room = strlen(list[0]);
+  char **copy = calloc(count + 1, sizeof *copy);
   for (size_t i = 0; i < count; i++) {
-    copy[i] = strdup(list[i]);
-    if (!copy[i]) die("memory");
+    size_t length = strlen(list[i]);
+    if (!copy || !(copy[i] = strdup(list[i]))) die("memory");
     /* A preloaded library reads its own variables. */
     bool is_of_library = !strncmp(list[i], "LD_", 3) || !strncmp(list[i], "FAKETIME", 8);
-    if (!is_of_library) memset(list[i], 0, strlen(list[i]));
+    if (!is_of_library) memset(list[i], 0, length);
+    if (i == 0 && *name) snprintf(list[i], length + 1, "%s", name);
   }
-  memcpy(list[0], name, strlen(name) < room ? strlen(name) : room);
   return copy;
 }
 
 /* Tries out what a run needs, without a command. */
 static int check(void) {
   is_outer = true;
-  control = -1;
   settle();
   pid_t pid = is_isolated ? fork_isolated() : fork();
   if (pid == 0) _exit(0);
   int status;
   if (pid < 0) die(is_isolated ? "clone" : "fork");
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+  return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 125;
 }
 
 /* The index of the command in `argv`; 0: the arguments are not those of redlock-run. */
 static int parse_arguments(int argc, char **argv) {
   int at = parse_options(argc, argv);
   if (at > 0 && is_check) _exit(check());
-  if (at < 0 || !is_known || argc - at < 4 || strcmp(argv[at + 2], "--") != 0) return 0;
+  if (at == 0 || !is_known || argc - at < 4 || strcmp(argv[at + 2], "--") != 0) return 0;
   const char *stop_at = argv[at], *kill_at = argv[at + 1];
   if (!parse_instant(&stop_at, &state.stop_at) || *stop_at) return 0;
   if (!parse_instant(&kill_at, &state.kill_at) || *kill_at) return 0;
@@ -1157,7 +1098,6 @@ static int parse_arguments(int argc, char **argv) {
 }
 
 int main(int argc, char **argv, char **env) {
-  note_files();
   int at = parse_arguments(argc, argv);
   if (at == 0) {
     dprintf(2, "redlock-guard: it is started by redlock-run of the same version, not by hand\n");
@@ -1170,7 +1110,7 @@ int main(int argc, char **argv, char **env) {
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) die("mmap");
   int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) die("socketpair");
+  open_pair(pair);
   sigset_t blocked, mask;
   sigfillset(&blocked);
   sigprocmask(SIG_SETMASK, &blocked, &mask);

@@ -52,17 +52,19 @@ static struct state watching(void) {
 
 static void test_deadlines(void) {
   for (int i = 0; i < CLOCKS; i++) {
-    instant deadline = on_clocks(NEVER, NEVER, NEVER), now = on_clocks(5, 5, 5);
-    CHECK(!has_come(&deadline, &now, 1000), "no clock");
-    deadline.at[i] = 50;
+    struct state s = watching();
+    s.stop_at = s.kill_at = on_clocks(NEVER, NEVER, NEVER);
+    instant now = on_clocks(5, 5, 5);
+    CHECK(!is_due(&s, KILLING, &now, 0) && !is_due(&s, STOPPING, &now, 0), "no clock");
+    s.stop_at.at[i] = 50;
     now.at[i] = 49;
-    CHECK(!has_come(&deadline, &now, 0), "clock %d", i);
-    CHECK(has_come(&deadline, &now, 1), "clock %d, sooner", i);
+    CHECK(!is_due(&s, STOPPING, &now, 0), "clock %d", i);
     now.at[i] = 50;
-    CHECK(has_come(&deadline, &now, 0), "clock %d", i);
-    CHECK(!has_come(&deadline, &now, -1), "clock %d, later", i);
+    CHECK(is_due(&s, STOPPING, &now, 0), "clock %d", i);
+    CHECK(!is_due(&s, STOPPING, &now, 1), "clock %d, later", i);
+    CHECK(!is_due(&s, KILLING, &now, 0), "clock %d, the other deadline", i);
     now.at[i] = 51;
-    CHECK(has_come(&deadline, &now, -1), "clock %d, later", i);
+    CHECK(is_due(&s, STOPPING, &now, 1), "clock %d, later", i);
   }
 }
 
@@ -93,6 +95,8 @@ static void test_phases(void) {
   CHECK(due(&s, 549, 50) == WATCHING, "a request, the outer guard");
   CHECK(due(&s, 600, 0) == KILLING, "its grace");
   CHECK(due(&s, 649, 50) == STOPPING, "its grace, the outer guard");
+  instant now = on_clocks(900, 499, 900);
+  CHECK(phase_due(&s, &now, 0) == WATCHING, "a request counts on the boot clock");
 }
 
 static void test_requests(void) {
@@ -104,9 +108,9 @@ static void test_requests(void) {
   request_stop(&s, 320, 10);
   CHECK(s.stop_by == 300 && s.kill_by == 330, "a later one may shorten");
   s = watching();
-  struct message m = {.verb = STOP, .signal = 2, .grace = 70};
+  struct message m = {.verb = STOP, .signal = 2, .grace_ms = 70};
   receive(&s, &m, 400);
-  CHECK(s.signal == 2 && s.stop_by == 400 && s.kill_by == 470, "stop");
+  CHECK(s.signal == 2 && s.stop_by == 400 && s.kill_by == 400 + 70 * MS, "stop");
   s.phase = STOPPING, m.signal = 3;
   receive(&s, &m, 410);
   CHECK(s.signal == 2, "the signal of a stop that has begun stays");
@@ -149,9 +153,9 @@ static void test_lines(void) {
     CHECK(verb_of(malformed[i]) == MALFORMED, "'%s'", malformed[i]);
   CHECK(verb_of("kill") == KILL && verb_of("keep") == KEEP, "words");
   struct message m = parse_message("stop 64 2147483647");
-  CHECK(m.verb == STOP && m.signal == 64 && m.grace == 2147483647 * MS, "stop");
+  CHECK(m.verb == STOP && m.signal == 64 && m.grace_ms == 2147483647, "stop");
   m = parse_message("stop 1 0");
-  CHECK(m.verb == STOP && m.signal == 1 && m.grace == 0, "stop at once");
+  CHECK(m.verb == STOP && m.signal == 1 && m.grace_ms == 0, "stop at once");
   m = parse_message("relay 28");
   CHECK(m.verb == RELAY && m.signal == 28, "relay");
   m = parse_message("deadlines -,-5,7 8,-,9");
@@ -210,7 +214,7 @@ static void take_line(struct state *s, const char *line) {
   CHECK(s->stop_by <= before.stop_by && s->kill_by <= before.kill_by, "'%s'", line);
   CHECK(m.verb == DEADLINES || !memcmp(&s->stop_at, &before.stop_at, sizeof s->stop_at), "'%s'",
         line);
-  CHECK(m.verb != STOP || (m.signal > 0 && m.signal < NSIG && m.grace >= 0), "'%s'", line);
+  CHECK(m.verb != STOP || (m.signal > 0 && m.signal < NSIG && m.grace_ms >= 0), "'%s'", line);
   CHECK(m.verb != RELAY || (m.signal > 0 && m.signal < NSIG), "'%s'", line);
   CHECK(s->keeps || !before.keeps, "'%s'", line);
   instant now = now_on_all();
@@ -303,7 +307,7 @@ static void test_start_without_guard(void) {
     if (is_there) CHECK(write(pair[0], "", 1) == 1, "write");
     close(pair[0]);
     state = watching();
-    state.stop_at = on_clocks(INT64_MAX / 2, NEVER, NEVER);
+    state.stop_at = state.kill_at = on_clocks(NEVER, NEVER, NEVER);
     pid_t pid = fork();
     if (pid == 0) become_command(pair[1], argv, &mask);
     CHECK(waitpid(pid, &status, 0) == pid, "waitpid");

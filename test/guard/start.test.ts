@@ -23,7 +23,7 @@ import { scratchFolder } from '../servers/watchdog.ts';
 import { guardFile } from './build.ts';
 import { closeAll, RealGuard } from './real-guard.ts';
 
-const mayRunFirst = spawnSync('nice', ['-n', '-20', 'nice']).stdout?.toString() === '-20\n';
+const mayRunFirst = spawnSync('nice', ['-n', '-40', 'nice']).stdout?.toString() === '-20\n';
 
 let folder = '';
 beforeAll(() => {
