@@ -12,7 +12,7 @@ import { root } from './program.js';
 import { shortLua } from './short-lua.js';
 
 /** In one file each, which loads the rest with the machine code of an earlier run. */
-const boots = { 'redlock-run': 'src/programs/run-boot.ts', ctl: 'src/programs/ctl-boot.ts' };
+const boots = { 'redlock-run': 'src/programs/boot.ts', ctl: 'src/programs/boot.ts' };
 /** They share their common code, in files of its own. */
 const programs = {
   main: 'src/programs/redlock-run.ts',

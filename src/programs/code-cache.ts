@@ -26,20 +26,6 @@ import { isOwn } from '../system/ownership.ts';
 /** Files below this size compile faster than their cache is found, in bytes. */
 const minBytes = 4_096;
 
-export interface CodeCache {
-  /**
-   * Runs a file as require() would, with what it requires beside itself, and returns its exports.
-   */
-  load(file: string): unknown;
-  /** Whether something had to be compiled that may be kept. */
-  readonly isIncomplete: boolean;
-  /**
-   * Keeps what had to be compiled, for the next run. Never throws: a cache that cannot be kept
-   * costs time and nothing else.
-   */
-  keep(): void;
-}
-
 /** null: there is no folder for it, or NODE_DISABLE_COMPILE_CACHE is set, as for Node itself. */
 export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
   const { XDG_CACHE_HOME, HOME, NODE_DISABLE_COMPILE_CACHE } = environment;
@@ -51,12 +37,13 @@ export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
 }
 
 /** The names of the files must change with their contents: V8 compares only their lengths. */
-export function openCodeCache(folder: string | null): CodeCache {
+export function openCodeCache(folder: string | null) {
   const native = createRequire(import.meta.url);
   const loaded = new Map<string, { exports: unknown }>();
   const compiled: { readonly name: string; readonly script: Script }[] = [];
-  const isUsable = folder !== null && isOurFolder(folder);
+  const isUsable = folder !== null && isOurFolder(folder, false);
 
+  /** Runs a file as require() would, with what it requires beside itself; returns its exports. */
   function load(file: string): unknown {
     const known = loaded.get(file);
     if (known) return known.exports;
@@ -89,10 +76,11 @@ export function openCodeCache(folder: string | null): CodeCache {
     return script.runInThisContext();
   }
 
+  /** Keeps what had to be compiled, for the next run, where that is possible. Never throws. */
   function keep(): void {
     if (folder === null || compiled.length === 0) return;
     try {
-      if (!isUsable && !makeOurFolder(folder)) return;
+      if (!isOurFolder(folder, true)) return;
       // After the run, when V8 knows which functions are needed.
       for (const { name, script } of compiled)
         replace(join(folder, name), script.createCachedData());
@@ -101,41 +89,29 @@ export function openCodeCache(folder: string | null): CodeCache {
     }
   }
 
-  return {
-    load,
-    keep,
-    get isIncomplete() {
-      return folder !== null && compiled.length > 0;
-    },
-  };
+  return { load, keep };
 }
 
 /**
  * Whether the folder, its parent and the parent of that are ours; neither of the first two may be a
- * link.
+ * link. `isMade`: those that are missing are created.
  */
-function isOurFolder(folder: string): boolean {
-  const around = dirname(folder);
-  return (
-    isOurs(() => statSync(dirname(around))) &&
-    [around, folder].every((each) => isOurs(() => lstatSync(each)))
-  );
-}
-
-/** Creates the missing folders one by one, and returns whether all of them are ours. */
-function makeOurFolder(folder: string): boolean {
+function isOurFolder(folder: string, isMade: boolean): boolean {
   const around = dirname(folder);
   const base = dirname(around);
-  const isThere = existsSync(base);
-  // Nothing is created in the home directory of another user, as under sudo -E.
-  if (!isOurs(() => statSync(isThere ? base : dirname(base)))) return false;
-  // Not recursively: where the file system refuses it as /proc does, Node would try for ever.
-  if (!isThere) mkdirSync(base, { mode: 0o700 });
-  for (const each of [around, folder]) {
-    if (lstatSync(each, { throwIfNoEntry: false }) === undefined) mkdirSync(each, { mode: 0o700 });
-    if (!isOurs(() => lstatSync(each))) return false;
+  // Not recursively: where the file system refuses it as /proc does, Node would never stop trying.
+  if (isMade && !existsSync(base)) {
+    // Nothing is created in the home directory of another user, as under sudo -E.
+    if (!isOurs(() => statSync(dirname(base)))) return false;
+    mkdirSync(base, { mode: 0o700 });
   }
-  return true;
+  return (
+    isOurs(() => statSync(base)) &&
+    [around, folder].every((each) => {
+      if (isMade && !lstatSync(each, { throwIfNoEntry: false })) mkdirSync(each, { mode: 0o700 });
+      return isOurs(() => lstatSync(each));
+    })
+  );
 }
 
 /** Whether there is something of ours; see isOwn. */

@@ -10,16 +10,10 @@ import type { Server } from '../redis/server.ts';
 import { Hooks } from '../run/hooks.ts';
 import { type ExitStatus, exitStatusOf } from '../run/outcome.ts';
 import { fold, nothingSeen, type RunEvent, type RunRecord, type Seen } from '../run/record.ts';
-import { holderRecordOf } from './job-parts.ts';
+import { holderRecordOf } from './job-lock.ts';
 
 /** An address: it was not asked. */
 type SeenServer = Server | MasterAddress;
-
-/** `servers`: those of the lock that counted. */
-export interface JobEnd {
-  readonly record: RunRecord;
-  readonly servers: readonly SeenServer[];
-}
 
 export class JobReports {
   readonly hooks: Hooks;
@@ -45,7 +39,8 @@ export class JobReports {
 
   readonly seen = (): Seen => this.#seen;
 
-  async end({ record, servers }: JobEnd): Promise<ExitStatus> {
+  /** `servers`: those of the lock that counted. */
+  async end(record: RunRecord, servers: readonly SeenServer[]): Promise<ExitStatus> {
     const { names, conflictExitCode } = this.#settings;
     this.#reporter.finished(record);
     this.hooks.finished(record);

@@ -3,26 +3,23 @@
 
 import type { Reporter } from '../cli/reporter.ts';
 import type { Settings } from '../config/settings.ts';
-import { guardSlackMsOf } from '../lock/timings.ts';
 import type { Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
 import { watchCaller } from '../run/caller-watch.ts';
 import { holderName } from '../run/enclosing-lock.ts';
 import { childEnvironment } from '../run/environment.ts';
-import type { GuardedCommand } from '../run/guard-client.ts';
 import { checkIsolation, guardFile } from '../run/guard-program.ts';
-import type { GuardPlan } from '../run/guard-start.ts';
 import type { ExitStatus } from '../run/outcome.ts';
-import { timeLeftOf } from '../run/ports.ts';
+import type { RunHost } from '../run/ports.ts';
 import { checkProcessTable, whyCannotStart } from '../run/preconditions.ts';
-import { notStarted, type RunEvent } from '../run/record.ts';
+import { notStarted, type RunEvent, type RunRecord } from '../run/record.ts';
 import { Run } from '../run/run.ts';
 import { hasTerminal, subscribe } from '../run/terminal.ts';
+import { createSystemClock, maxTimerMs, systemSources } from '../system/clock.ts';
 import { cpuQuota } from '../system/cpu-quota.ts';
-import { processUserOf } from '../system/process-table.ts';
 import { renderDuration } from '../text/time.ts';
-import { type JobMasters, lockOf, mastersOf } from './job-parts.ts';
-import { type JobEnd, JobReports } from './job-reports.ts';
+import { lockOf } from './job-lock.ts';
+import { JobReports } from './job-reports.ts';
 
 /** With less of a processor than this, a short ttl leaves no time to end many processes. */
 const minCores = 0.5;
@@ -34,99 +31,76 @@ export async function runJob(
   reporter: Reporter,
   folder: string,
 ): Promise<ExitStatus> {
+  const { ttlMs, isIsolated, command, masters } = settings;
   const reports = new JobReports(settings, reporter);
   const cores = cpuQuota()?.cores ?? Number.POSITIVE_INFINITY;
-  if (cores < minCores && settings.ttlMs < minTtlMs) {
+  if (cores < minCores && ttlMs < minTtlMs) {
     const why = `its control group has ${cores} processors, and ending processes takes time`;
-    reporter.warn(`ttl: ${renderDuration(settings.ttlMs)}: ${why} (use --ttl 10s or more)`);
+    reporter.warn(`ttl: ${renderDuration(ttlMs)}: ${why} (use --ttl 10s or more)`);
   }
-  return reports.end(await endOf(settings, guardFile(folder), reports));
-}
-
-/** No master is started or asked for a command that cannot be guarded, isolated or executed. */
-async function endOf(settings: Settings, guard: string, reports: JobReports): Promise<JobEnd> {
+  const guard = guardFile(folder);
+  // No master is started or asked for a command that cannot be guarded, isolated or executed.
   checkProcessTable();
-  if (settings.isIsolated) checkIsolation(guard);
-  const cannotStart = whyCannotStart(settings.command[0] ?? '', process.env.PATH);
-  if (cannotStart === null) return play(settings, guard, await mastersOf(settings), reports);
-  const record = { ...notStarted, cause: { kind: 'child' }, childExit: cannotStart } as const;
-  return { record, servers: settings.masters };
+  if (isIsolated) checkIsolation(guard);
+  const childExit = whyCannotStart(command[0] ?? '', process.env.PATH);
+  if (childExit === null) return play(settings, guard, reports);
+  return reports.end({ ...notStarted, cause: { kind: 'child' }, childExit }, masters);
 }
 
-async function play(
-  settings: Settings,
-  guard: string,
-  masters: JobMasters,
-  { event: tell, seen, hooks }: JobReports,
-): Promise<JobEnd> {
+async function play(settings: Settings, guard: string, reports: JobReports): Promise<ExitStatus> {
   // Apart from what redlockctl loads: loading execa hides the caller's streams from all others.
-  const client = await import('../run/guard-client.ts');
-  let guarded = null as GuardedCommand | null;
-  let stopWatching: (() => void) | null = null;
-  const watchingTell = (event: RunEvent) => {
+  const { GuardedCommand } = await import('../run/guard-client.ts');
+  const { hooks, seen } = reports;
+  let child = null as InstanceType<typeof GuardedCommand> | null;
+  let stopWatching = null as (() => void) | null;
+  const tell = (event: RunEvent) => {
     if (event.kind === 'waiting')
       stopWatching ??= watchCaller(guard, () => run.post({ kind: 'caller-gone' }));
-    tell(event);
+    reports.event(event);
   };
-  const lock = lockOf(settings, masters, watchingTell, seen);
-  const { clock, report, servers } = lock;
-  const isForeground = settings.foreground ?? hasTerminal();
-  const { enclosing, isIsolated, slotCount } = settings;
+  const noteJump = (ms: number) => tell({ kind: 'clock-jumped', ms });
+  const clock = createSystemClock(noteJump, systemSources, maxTimerMs.guarded);
+  const lock = await lockOf(settings, clock, tell, seen);
+  const { enclosing, foreground, isIsolated, jitterMs, slotCount } = settings;
+  const isForeground = foreground ?? hasTerminal();
   const holder = enclosing?.holder ?? holderName();
   const environmentOf = (lease: Lease) =>
     childEnvironment(process.env, lease, slotOf(lease.claim, slotCount), holder, isIsolated);
-  const run: Run = new Run(settings, {
+  const acquire = async (aborted: AbortSignal) => {
+    if (jitterMs > 0) await clock.sleep(Math.random() * jitterMs, aborted);
+    const acquisition = await lock.acquire(aborted);
+    if (acquisition.kind === 'acquired') hooks.acquired(environmentOf(acquisition.lease));
+    return acquisition;
+  };
+  const startChild: RunHost['startChild'] = (lease, timeLeft, report) => {
+    const [environment, needsCaller] = [environmentOf(lease), stopWatching !== null];
+    const plan = { ...settings, file: guard, environment, isForeground, needsCaller };
+    child = new GuardedCommand(plan, timeLeft, report);
+    return child;
+  };
+  const host: RunHost = {
     clock,
     random: Math.random,
-    report,
-    redlock: lock.held,
-    listen: lock.listen,
-    lineOf: lock.lineOf,
+    report: lock.report,
     seen,
-    acquire: async (aborted) => {
-      const { jitterMs } = settings;
-      if (jitterMs > 0) await clock.sleep(Math.random() * jitterMs, aborted);
-      const acquisition = await lock.acquire(aborted);
-      if (acquisition.kind === 'acquired') hooks.acquired(environmentOf(acquisition.lease));
-      return acquisition;
-    },
-    startChild: (lease) => {
-      const start = { file: guard, environment: environmentOf(lease), isForeground };
-      const plan = planOf(settings, { ...start, needsCaller: stopWatching !== null });
-      guarded = new client.GuardedCommand(plan, timeLeftOf(lease, settings, clock), {
-        onStopping: (isStarved) => run.stoppedByGuard(isStarved),
-        onLost: () => {
-          report({ kind: 'guard-lost' });
-          run.post({ kind: 'lost', reason: 'guard-lost' });
-        },
-      });
-      return guarded;
-    },
-    areMastersReplaced: () => masters.whyMastersReplaced() !== null,
+    startChild,
     onLost: (lease, record) => hooks.lost(environmentOf(lease), record),
-    userOf: processUserOf,
     suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
-  });
+  };
+  const run = new Run(settings, { ...lock, acquire }, host);
   const leaveProcess = connect(run, isForeground);
+  let record: RunRecord;
   try {
-    const record = await run.start();
+    record = await run.start();
     await hooks.ended();
     // An enclosing run would take guards that are about to end for leftovers.
-    if (record.unkillable.length === 0) await guarded?.gone;
-    return { record, servers };
+    if (record.unkillable.length === 0) await child?.gone;
   } finally {
-    (stopWatching as (() => void) | null)?.();
+    stopWatching?.();
     await lock.close();
     leaveProcess();
   }
-}
-
-function planOf(
-  { command, isIsolated, stopSignal, graceMs, marginMs }: Settings,
-  start: Pick<GuardPlan, 'file' | 'environment' | 'isForeground' | 'needsCaller'>,
-): GuardPlan {
-  const slackMs = guardSlackMsOf(marginMs);
-  return { ...start, command, isIsolated, stopSignal, graceMs, slackMs, quota: cpuQuota() };
+  return reports.end(record, lock.servers);
 }
 
 /** Signals and bugs of this process reach the run. Returns the function that ends this. */

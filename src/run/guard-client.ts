@@ -2,80 +2,67 @@
 // requests, and receives what has happened. src/guard/README.md has the table of messages.
 // *Invariant:* the guard acts by its own clock. Nothing here has to happen in time.
 
-import type { ChildProcess } from 'node:child_process';
+import './hidden-streams.ts'; // Before execa.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import os from 'node:os';
 import type { Duplex } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
+import { execa } from 'execa';
+import { guardSlackMsOf } from '../lock/timings.ts';
 import { clocksNow, instantAfter, msSince } from '../system/clock.ts';
-import type { Child, Ended, TimeLeft } from './child.ts';
-import { type GuardPlan, startGuard } from './guard-start.ts';
+import { cpuQuota } from '../system/cpu-quota.ts';
+import { processUserOf } from '../system/process-table.ts';
+import { showOutput } from './hidden-streams.ts';
+import type { Child, ReportChild, TimeLeft } from './ports.ts';
 import type { ChildExit, Signal } from './record.ts';
 
-export interface GuardListener {
-  /**
-   * The guard has begun to stop the tree: a deadline has passed, or (`isStarved`) ending the tree
-   * under the CPU quota could take until the last one.
-   */
-  onStopping(isStarved: boolean): void;
-  /** One of the two guards has died, and the other one ends the tree; or both have died. */
-  onLost(): void;
+showOutput();
+
+export interface GuardPlan {
+  /** The executable of the guard. */
+  readonly file: string;
+  readonly command: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly isForeground: boolean;
+  readonly isIsolated: boolean;
+  /** The command is not started if stderr has been hung up. */
+  readonly needsCaller: boolean;
+  readonly stopSignal: Signal;
+  readonly graceMs: number;
+  readonly marginMs: number;
 }
 
-/** The descriptors of the outer and the inner guard, for what is sent to them. */
+/** The streams of the command, the requests to each guard, and the reports of both. */
+const stdio = ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe'] as const;
 const requests = [3, 4] as const;
-/**
- * Both guards report here: what they have reported can be read even when a request fails, because
- * they have ended.
- */
 const reports = 5;
 
 /** Starts the guard, which starts the command while the first deadline has not passed. */
 export class GuardedCommand implements Child {
-  readonly started: Promise<number | undefined>;
-  readonly exited: Promise<Ended>;
-  readonly swept: Promise<readonly number[]>;
   /** Resolves when the guard has ended. Never rejects. */
-  readonly gone: Promise<unknown>;
+  readonly gone: Promise<unknown> = Promise.resolve();
   readonly #plan: GuardPlan;
-  readonly #listener: GuardListener;
-  readonly #process: Pick<ChildProcess, 'pid' | 'stdio' | 'kill'> | null = null;
-  #resolveStarted: (pid: number | undefined) => void = () => {};
-  #resolveExited: (ended: Ended) => void = () => {};
-  #resolveSwept: (unkillable: readonly number[]) => void = () => {};
+  readonly #report: ReportChild;
+  readonly #process: GuardProcess | null;
   #pid: number | null = null;
   #hasExited = false;
   #hasReported = false;
   #isSwept = false;
   #isLost = false;
 
-  constructor(plan: GuardPlan, timeLeft: TimeLeft, listener: GuardListener) {
+  constructor(plan: GuardPlan, timeLeft: TimeLeft, report: ReportChild) {
     this.#plan = plan;
-    this.#listener = listener;
-    this.started = new Promise((resolve) => {
-      this.#resolveStarted = resolve;
-    });
-    this.exited = new Promise((resolve) => {
-      this.#resolveExited = resolve;
-    });
-    this.swept = new Promise((resolve) => {
-      this.#resolveSwept = resolve;
-    });
-    let gone: Promise<unknown> = Promise.resolve();
-    try {
-      const { child, failure } = startGuard(plan, this.#deadlines(timeLeft));
-      if (child.pid === undefined) void failure.then((error) => this.#failed(error));
-      else {
-        this.#process = child;
-        for (const descriptor of requests) child.stdio[descriptor]?.on('error', () => {});
-        const socket = (child.stdio as readonly unknown[])[reports] as Duplex;
-        const exit = exitOf(child, socket);
-        gone = exit;
-        this.#listen(socket, exit);
-      }
-    } catch (error) {
-      this.#failed(error);
-    }
-    this.gone = gone;
+    this.#report = report;
+    const child = startGuard(plan, this.#deadlines(timeLeft), (error) => this.#failed(error));
+    this.#process = child;
+    if (child === null) return;
+    for (const descriptor of requests) child.stdio[descriptor]?.on('error', () => {});
+    const socket = (child.stdio as readonly unknown[])[reports] as Duplex;
+    const exit = exitOf(child, socket);
+    this.gone = exit;
+    this.#listen(socket, exit);
   }
 
   setDeadlines(timeLeft: TimeLeft): void {
@@ -87,9 +74,10 @@ export class GuardedCommand implements Child {
   }
 
   stop(signal: Signal): void {
-    const { graceMs, slackMs } = this.#plan;
+    const { graceMs, marginMs } = this.#plan;
     this.#wake();
-    this.#send(`stop ${os.constants.signals[signal]} ${Math.ceil(graceMs + slackMs)}`);
+    const guardGraceMs = Math.ceil(graceMs + guardSlackMsOf(marginMs));
+    this.#send(`stop ${os.constants.signals[signal]} ${guardGraceMs}`);
   }
 
   kill(): void {
@@ -107,12 +95,11 @@ export class GuardedCommand implements Child {
     this.#process?.kill('SIGCONT');
   }
 
-  #deadlines(timeLeft: TimeLeft): readonly [stopAt: string, killAt: string] {
-    const { slackMs } = this.#plan;
-    // The clocks are read first: see timeLeftOf.
-    const now = clocksNow();
-    const [stopInMs, killInMs] = timeLeft();
-    return [instantAfter(now, stopInMs + slackMs), instantAfter(now, killInMs + slackMs)];
+  /** They are a little later than those of redlock-run, so that both do not do the same work. */
+  #deadlines(timeLeft: TimeLeft): readonly string[] {
+    const now = clocksNow(); // First: see timeLeftOf.
+    const slackMs = guardSlackMsOf(this.#plan.marginMs);
+    return timeLeft().map((ms) => instantAfter(now, ms + slackMs));
   }
 
   #send(line: string): void {
@@ -136,85 +123,146 @@ export class GuardedCommand implements Child {
 
   #hear(line: string): void {
     const [kind, ...values] = line.split(' ');
+    const [number, leftCount] = values.map(Number) as [number, number];
     this.#hasReported = true;
-    const number = Number(values[0]);
     switch (kind) {
       case 'started':
         this.#pid = number;
-        return this.#resolveStarted(number);
+        return this.#report({ kind, pid: number });
       case 'failed':
-        return this.#ended(failureOf(errorName(number)));
+        return this.#notStarted(failureOf(errorName(number)));
       case 'hung-up':
-        return this.#ended({ kind: 'caller-gone' });
+        return this.#notStarted({ kind: 'caller-gone' });
       case 'unable':
-        return this.#ended({ kind: 'cannot-start', why: `guard: ${values.join(' ')}` });
+        return this.#notStarted({ kind: 'cannot-start', why: `guard: ${values.join(' ')}` });
       case 'exited':
-        return this.#exited({ kind: 'exited', code: number }, values);
+        return this.#exited({ kind, code: number }, leftCount, msSince(values[2] ?? ''));
       case 'signaled':
-        return this.#exited(deathBy(number), values);
+        return this.#exited(deathBy(number), leftCount, msSince(values[2] ?? ''));
       case 'stopping':
       case 'starved':
-        return this.#listener.onStopping(kind === 'starved');
+        return this.#report({ kind: 'stopping', isStarved: kind === 'starved' });
       case 'lost':
         return this.#lost();
       case 'ended':
-        return this.#treeSwept([]);
+        return this.#swept([]);
       case 'unkillable':
-        return this.#treeSwept(values.map(Number));
+        return this.#swept(values.map(Number));
     }
   }
 
-  #exited(exit: ChildExit, [, leftCount, at = '']: readonly string[]): void {
-    this.#resolveStarted(this.#pid ?? undefined);
+  #exited(exit: ChildExit, leftCount = 0, agoMs = 0): void {
+    if (this.#hasExited) return;
     this.#hasExited = true;
-    this.#resolveExited({ exit, leftCount: Number(leftCount), agoMs: msSince(at) });
+    this.#report({ kind: 'exited', exit, leftCount, agoMs });
   }
 
-  /** The command was not started, or it is not known how it ended. */
-  #ended(exit: ChildExit): void {
-    this.#resolveStarted(undefined);
-    this.#hasExited = true;
-    this.#resolveExited({ exit, leftCount: 0, agoMs: 0 });
-    this.#treeSwept([]);
+  #notStarted(exit: ChildExit): void {
+    this.#exited(exit);
+    this.#swept([]);
   }
 
   /** `error`: why the guard itself could not be started. */
   #failed(error: unknown): void {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const isOfCommand = code === 'E2BIG';
-    const exit = isOfCommand || isShortage(code) ? failureOf(String(code)) : null;
-    this.#ended(exit ?? { kind: 'cannot-start', why: `guard: it does not start: ${message}` });
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const isOfCommand = code === 'E2BIG' || isShortage(code);
+    const why = `guard: it does not start: ${message}`;
+    this.#notStarted(isOfCommand ? failureOf(code) : { kind: 'cannot-start', why });
   }
 
   #lost(): void {
     if (this.#isLost || this.#isSwept) return;
     this.#isLost = true;
-    const exit = { kind: 'unknown-start' } as const;
-    if (this.#pid !== null || this.#hasExited) this.#listener.onLost();
-    else this.#resolveExited({ exit, leftCount: 1, agoMs: 0 });
-    this.#resolveStarted(this.#pid ?? undefined);
+    if (this.#pid === null && !this.#hasExited) this.#exited({ kind: 'unknown-start' }, 1);
+    else this.#report({ kind: 'guard-lost' });
   }
 
   /** Nothing is known of the tree any more but a number. So it does not count as ended. */
   #bothEnded(code: number | null): void {
     if (this.#isSwept) return;
     if (!this.#hasReported && code === usage)
-      return this.#ended({ kind: 'cannot-start', why: otherVersion });
+      return this.#notStarted({ kind: 'cannot-start', why: otherVersion });
     this.#lost();
-    if (this.#pid !== null && !this.#plan.isIsolated) {
-      sendTo(this.#plan.isForeground ? this.#pid : -this.#pid, 'SIGKILL');
-    }
-    this.#treeSwept([this.#pid ?? this.#process?.pid ?? 0]);
+    const { isIsolated, isForeground } = this.#plan;
+    if (this.#pid !== null && !isIsolated) killQuietly(isForeground ? this.#pid : -this.#pid);
+    this.#swept([this.#pid ?? this.#process?.pid ?? 0]);
   }
 
-  #treeSwept(unkillable: readonly number[]): void {
+  #swept(unkillable: readonly number[]): void {
     if (this.#isSwept) return;
     this.#isSwept = true;
     // A guard that is stopped would stay.
     if (unkillable.length === 0) setTimeout(() => this.#process?.kill('SIGKILL'), endMs).unref();
-    // A no-op if the exit has been reported.
-    this.#resolveExited({ exit: { kind: 'unknown-exit' }, leftCount: 0, agoMs: 0 });
-    this.#resolveSwept(unkillable);
+    this.#exited({ kind: 'unknown-exit' });
+    const processes = unkillable.map((pid) => ({ pid, user: processUserOf(pid) }));
+    this.#report({ kind: 'swept', unkillable: processes });
+  }
+}
+
+type GuardProcess = Pick<ChildProcess, 'pid' | 'stdio' | 'once' | 'kill'>;
+
+/**
+ * Starts the guard with exactly these arguments and this environment, on the caller's own streams,
+ * in the caller's folder. null: it is not started, and `onFailure` is called.
+ */
+function startGuard(
+  plan: GuardPlan,
+  deadlines: readonly string[],
+  onFailure: (error: unknown) => void,
+): GuardProcess | null {
+  const { file, environment: env } = plan;
+  const quota = cpuQuota();
+  const args = [
+    '--protocol=1',
+    `--signal=${os.constants.signals[plan.stopSignal]}`,
+    `--grace=${Math.ceil(plan.graceMs)}`,
+    ...(quota ? [`--quota=${quota.file}`, `--quota-period=${quota.periodUs}`] : []),
+    ...(plan.isForeground ? ['--foreground'] : []),
+    ...(plan.isIsolated ? ['--isolate'] : []),
+    ...(plan.needsCaller ? ['--unless-hung-up'] : []),
+    ...deadlines,
+    '--',
+    ...plan.command,
+  ];
+  const cwd = callerFolder();
+  try {
+    const child =
+      cwd === null
+        ? spawn(file, args, { stdio: [...stdio], env })
+        : execa(file, args, {
+            stdio: [...stdio],
+            env,
+            cwd,
+            extendEnv: false,
+            reject: false,
+            buffer: false,
+            cleanup: false,
+            verbose: 'none', // NODE_DEBUG would change it.
+          });
+    const failed = (error: unknown) => child.pid === undefined && onFailure(error);
+    child.once('error', failed);
+    // Some errors (E2BIG) have no event. In a folder that has been removed the promise rejects,
+    // because execa asks for the folder to report an error.
+    if ('then' in child) child.then(({ cause }) => failed(cause), failed);
+    return child.pid === undefined ? null : child;
+  } catch (error) {
+    queueMicrotask(() => onFailure(error));
+    return null;
+  }
+}
+
+/**
+ * A path to the working folder; null where it may not be entered, or no path leads to it: execa
+ * always changes to a folder, and cannot stay in such a one. On Linux it is the path that also
+ * leads to a folder that has been removed, or that others may not reach.
+ */
+function callerFolder(): string | null {
+  try {
+    const folder = process.platform === 'linux' ? '/proc/self/cwd' : process.cwd();
+    accessSync(folder, constants.X_OK);
+    return folder;
+  } catch {
+    return null;
   }
 }
 
@@ -228,7 +276,7 @@ const endMs = 500;
 const exitMs = 1_000;
 
 /** Resolves with the exit code; null: a signal has ended it, or its end is hidden. */
-function exitOf(child: Pick<ChildProcess, 'once'>, socket: Duplex): Promise<number | null> {
+function exitOf(child: GuardProcess, socket: Duplex): Promise<number | null> {
   return new Promise((resolve) => {
     child.once('exit', resolve);
     socket.once('close', () => setTimeout(resolve, exitMs, null).unref());
@@ -236,8 +284,8 @@ function exitOf(child: Pick<ChildProcess, 'once'>, socket: Duplex): Promise<numb
 }
 
 /** The errors of a machine that can start no process now. */
-function isShortage(code: string | undefined): boolean {
-  return ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(code ?? '');
+function isShortage(code: string): boolean {
+  return ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(code);
 }
 
 const noProcess = 'command: no more processes are allowed (pids.max, ulimit -u)';
@@ -263,9 +311,9 @@ function deathBy(number: number): ChildExit {
   return signal ? { kind: 'signaled', signal } : { kind: 'exited', code: 128 + number };
 }
 
-function sendTo(target: number, signal: Signal): void {
+function killQuietly(target: number): void {
   try {
-    process.kill(target, signal);
+    process.kill(target, 'SIGKILL');
   } catch {
     // It has ended.
   }

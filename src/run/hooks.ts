@@ -1,21 +1,25 @@
-// The hooks of a run: --notify runs at its moments, and --on-lost when its lock is lost. Each is a
-// shell command, and neither changes the exit status. Nothing waits for --notify: redlock-run may
-// end before it, so a shell of its own ends it after ten seconds, with all that it has started in
-// its process group. What it prints goes to stderr or nowhere, because only the command may write
-// to stdout.
+// The hooks of a run: --notify runs at its moments, and --on-lost once, when its lock is lost, after
+// the stop signal was sent. Each is a shell command that has ten seconds, is not ended with the
+// command, and changes no exit status. What it prints goes to stderr or nowhere, because only the
+// command may write to stdout.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import type { HolderRecord } from '../lock/value.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import { holderText, personLine } from '../text/lines.ts';
 import { waitingEnvironment } from './environment.ts';
-import { folder, runOnLost } from './on-lost.ts';
 import { factsOf } from './outcome.ts';
 import { blockerIn, type RunEvent, type RunRecord } from './record.ts';
 
 export type Moment = 'waiting' | 'acquired' | 'busy' | 'lost' | 'released';
 
-/** As the leader of a process group. Its own number is that of the group. */
+const maxMs = 10_000;
+
+/**
+ * Nothing waits for --notify: redlock-run may end before it. So this shell, which leads its process
+ * group, ends it with all that it has started.
+ */
 const bounded = `(sleep 10; kill -KILL -$$) </dev/null >/dev/null 2>&1 &
 /bin/sh -c "$1"
 kill -KILL -$$`;
@@ -37,7 +41,7 @@ export class Hooks {
   #waitMs = 0;
   /** That of the command, once the lock is acquired; null: it is not. */
   #held: NodeJS.ProcessEnv | null = null;
-  #onLost: Promise<void> | null = null;
+  #onLost: Promise<void> = Promise.resolve();
   readonly #notified = new Set<Moment>();
 
   /** `self`: this run, as a holder. */
@@ -66,8 +70,7 @@ export class Hooks {
     this.#notify('lost', this.#self, environment, facts);
     if (onLost === null) return;
     const variables = hookVariables('lost', this.#self, facts);
-    this.#onLost = runOnLost(onLost, { ...environment, ...variables });
-    this.#onLost.catch(() => {}); // ended() reports it: it does not end the command.
+    this.#onLost = endOf(startShell([onLost], 2, { ...environment, ...variables }));
   }
 
   /** The run is over: it was refused, or the lock is released or left to expire. */
@@ -83,9 +86,9 @@ export class Hooks {
     if (isRefused) this.#notify('busy', blockerText(blockerIn(record)), this.#waiting(), facts);
   }
 
-  /** Resolves when --on-lost has ended. Rejects if it could not be started. */
-  async ended(): Promise<void> {
-    await this.#onLost;
+  /** Resolves when --on-lost has ended. Never rejects. */
+  ended(): Promise<void> {
+    return this.#onLost;
   }
 
   #waiting(): NodeJS.ProcessEnv {
@@ -103,18 +106,52 @@ export class Hooks {
     if (notify === null || this.#notified.has(moment)) return;
     this.#notified.add(moment);
     const output = verbosity === 'verbose' ? 2 : 'ignore';
+    const variables = hookVariables(moment, holder, facts);
+    startShell([bounded, 'sh', notify], output, { ...environment, ...variables })?.unref();
+  }
+}
+
+/** `script`: with its arguments. null: it cannot be started, and the run goes on without it. */
+function startShell(
+  script: readonly string[],
+  output: 2 | 'ignore',
+  env: NodeJS.ProcessEnv,
+): ChildProcess | null {
+  try {
+    return spawn('/bin/sh', ['-c', ...script], {
+      stdio: ['ignore', output, output],
+      cwd: folder(),
+      detached: true,
+      env,
+    }).on('error', () => {});
+  } catch {
+    return null; // An environment that is too large, or no more processes.
+  }
+}
+
+/** Resolves when the hook has ended, or was killed after ten seconds with its process group. */
+async function endOf(hook: ChildProcess | null): Promise<void> {
+  if (hook?.pid === undefined) return;
+  const group = -hook.pid;
+  const timer = setTimeout(() => {
     try {
-      const hook = spawn('/bin/sh', ['-c', bounded, 'sh', notify], {
-        stdio: ['ignore', output, output],
-        cwd: folder(),
-        detached: true,
-        env: { ...environment, ...hookVariables(moment, holder, facts) },
-      });
-      hook.on('error', () => {});
-      hook.unref();
+      process.kill(group, 'SIGKILL');
     } catch {
-      // An environment that is too large, or no more processes: the run goes on.
+      // It has ended.
     }
+  }, maxMs);
+  await new Promise((resolve) => hook.once('exit', resolve));
+  clearTimeout(timer);
+}
+
+/** The working folder, or / where it is removed or not accessible: spawn always changes to one. */
+function folder(): string {
+  try {
+    const own = process.cwd();
+    accessSync(own, constants.X_OK);
+    return own;
+  } catch {
+    return '/';
   }
 }
 

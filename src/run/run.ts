@@ -3,11 +3,19 @@
 // supervisor decides what is done about it.
 
 import assert from 'node:assert/strict';
+import type { Unkillable } from '../lock/history.ts';
 import { LeaseKeeper, standsForMs } from '../lock/lease-keeper.ts';
 import type { Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
-import type { Child, Ended } from './child.ts';
-import { type RunParts, type RunSettings, timeLeftOf } from './ports.ts';
+import {
+  type Child,
+  type ChildEnd,
+  type ChildEvent,
+  type RunHost,
+  type RunLock,
+  type RunSettings,
+  timeLeftOf,
+} from './ports.ts';
 import { hasRun, isLoss, type RunEvent, type RunRecord, type Signal } from './record.ts';
 import {
   type Action,
@@ -23,11 +31,12 @@ const repeatMs = 2_000;
 
 export class Run {
   readonly #settings: RunSettings;
-  readonly #parts: RunParts;
+  readonly #lock: RunLock;
+  readonly #host: RunHost;
   readonly #inbox: Event[] = [];
   readonly #acquisitionAbandoned = new AbortController();
   readonly #ended = new AbortController();
-  readonly #now = () => this.#parts.clock.now();
+  readonly #now = () => this.#host.clock.now();
   #isBusy = false;
   #state = initialState;
   #keeper: LeaseKeeper | null = null;
@@ -36,7 +45,8 @@ export class Run {
   #leftCount = 0;
   #hasStarted = false;
   #isKilling = false;
-  #hasCrashed = false;
+  #isSwept = false;
+  #crash: { readonly bug: unknown } | null = null;
   /** When each signal came last. */
   readonly #signalledAt = new Map<Signal, number>();
   #beganAt = 0;
@@ -47,9 +57,10 @@ export class Run {
   #finish: (record: RunRecord) => void = () => {};
   #fail: (bug: unknown) => void = () => {};
 
-  constructor(settings: RunSettings, parts: RunParts) {
+  constructor(settings: RunSettings, lock: RunLock, host: RunHost) {
     this.#settings = settings;
-    this.#parts = parts;
+    this.#lock = lock;
+    this.#host = host;
   }
 
   /** Resolves when the lock has been released. Rejects on a bug, after killing the child. */
@@ -64,7 +75,7 @@ export class Run {
 
   /** Handles an event. Events are handled one after the other, in their order. */
   post(event: Event): void {
-    if (this.#hasCrashed) return;
+    if (this.#crash) return;
     this.#inbox.push(event);
     if (this.#isBusy) return;
     this.#isBusy = true;
@@ -80,13 +91,6 @@ export class Run {
     } finally {
       this.#isBusy = false;
     }
-  }
-
-  /** The guard has begun to stop the command. `isStarved`: before a deadline, for want of CPU. */
-  stoppedByGuard(isStarved: boolean): void {
-    const reason = this.#keeper?.overdueReason;
-    assert(reason, 'a guard that stops a command before its start');
-    this.post({ kind: 'lost', reason: isStarved ? 'starved' : reason });
   }
 
   /** A signal has come; `isFromTerminal`: the command has received it itself, if it is there. */
@@ -106,8 +110,8 @@ export class Run {
   #report(event: RunEvent): void {
     const isFirstLoss = isLoss(event) && this.#unconfirmedMs === null;
     if (isFirstLoss) this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
-    this.#parts.report(event);
-    if (isFirstLoss) this.#parts.onLost(this.#confirmed, this.#record());
+    this.#host.report(event);
+    if (isFirstLoss) this.#host.onLost(this.#confirmed, this.#record());
   }
 
   #perform(action: Action): void {
@@ -121,13 +125,13 @@ export class Run {
         return this.#report({ kind: 'relayed', signal: action.signal });
       case 'suspend':
         this.#child?.relay('SIGSTOP');
-        return this.#parts.suspendUs();
+        return this.#host.suspendUs();
       case 'stop':
         return this.#stop(action.signal ?? this.#settings.stopSignal);
       case 'kill':
         return this.#kill();
       case 'sweep':
-        return this.#sweep();
+        return this.#sweepLeftovers();
       case 'release':
         return void this.#release().catch(this.crash);
       case 'report':
@@ -136,7 +140,7 @@ export class Run {
   }
 
   async #acquire(): Promise<void> {
-    const acquisition = await this.#parts.acquire(this.#acquisitionAbandoned.signal);
+    const acquisition = await this.#lock.acquire(this.#acquisitionAbandoned.signal);
     this.#acquiredAt = this.#now();
     if (acquisition.kind !== 'acquired')
       return this.post({ kind: 'not-acquired', refusal: acquisition });
@@ -145,11 +149,13 @@ export class Run {
   }
 
   #startChild(): void {
-    const { startChild } = this.#parts;
+    const { held: redlock, listen } = this.#lock;
+    const { clock, startChild } = this.#host;
     const { maxRunMs } = this.#settings;
     const lease = this.#confirmed;
     this.#startedAt = this.#now();
-    this.#keeper = new LeaseKeeper(lease, this.#settings, this.#parts, (event) => {
+    const ports = { ...this.#host, redlock, listen };
+    this.#keeper = new LeaseKeeper(lease, this.#settings, ports, (event) => {
       if (event.kind === 'confirmed') return this.#onConfirmed(event.lease);
       return event.kind === 'bug' ? this.crash(event.bug) : this.post(event);
     });
@@ -157,28 +163,45 @@ export class Run {
       const exit = { kind: 'never-started', reason: 'suspended' } as const;
       return this.post({ kind: 'child-exited', exit });
     }
-    const child = startChild(lease);
-    this.#child = child;
+    const timeLeft = timeLeftOf(lease, this.#settings, clock);
+    this.#child = startChild(lease, timeLeft, (event) => this.#hear(event));
     this.#keeper.begin(true);
-    child.started.then((pid) => this.#started(pid), this.crash);
-    child.exited.then((ended) => this.#exited(ended)).catch(this.crash);
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'max-run' });
   }
 
-  /** undefined: it could not be started. */
-  #started(pid: number | undefined): void {
-    if (pid === undefined) return;
-    this.#hasStarted = true;
-    this.#report({ kind: 'child-started', pid });
+  #hear(event: ChildEvent): void {
+    if (event.kind === 'swept') this.#isSwept = true;
+    if (this.#crash) return this.#isSwept ? this.#fail(this.#crash.bug) : undefined;
+    switch (event.kind) {
+      case 'started':
+        this.#hasStarted = true;
+        return this.#report({ kind: 'child-started', pid: event.pid });
+      case 'exited':
+        return this.#exited(event);
+      case 'stopping':
+        return this.#stoppedByGuard(event.isStarved);
+      case 'guard-lost':
+        this.#report(event);
+        return this.post({ kind: 'lost', reason: 'guard-lost' });
+      case 'swept':
+        return this.#swept(event.unkillable);
+    }
   }
 
   #onConfirmed(lease: Lease): void {
-    const { clock, areMastersReplaced } = this.#parts;
+    const { clock } = this.#host;
     this.#child?.setDeadlines(timeLeftOf(lease, this.#settings, clock));
-    if (areMastersReplaced()) this.post({ kind: 'lost', reason: 'masters-replaced' });
+    if (this.#lock.areMastersReplaced()) this.post({ kind: 'lost', reason: 'masters-replaced' });
   }
 
-  #exited({ exit, leftCount, agoMs }: Ended): void {
+  /** `isStarved`: before a deadline, for want of CPU. */
+  #stoppedByGuard(isStarved: boolean): void {
+    const reason = this.#keeper?.overdueReason;
+    assert(reason, 'a guard that stops a command before its start');
+    this.post({ kind: 'lost', reason: isStarved ? 'starved' : reason });
+  }
+
+  #exited({ exit, leftCount, agoMs }: ChildEnd): void {
     if (exit.kind === 'never-started') return this.post({ kind: 'child-exited', exit });
     const exitedAt = this.#now() - agoMs;
     this.#exitedAt = exitedAt;
@@ -187,7 +210,7 @@ export class Run {
     // The command ended after validity, or the guard ended it before this process would have.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
     const isOutlived = leftCount === 0 && this.#endOutlived(exitedAt);
-    if (!isOutlived && isByGuard) this.stoppedByGuard(false);
+    if (!isOutlived && isByGuard) this.#stoppedByGuard(false);
     this.post({ kind: 'child-exited', exit });
   }
 
@@ -208,34 +231,27 @@ export class Run {
     this.#isKilling = true;
     this.#report({ kind: 'killed' });
     this.#child?.kill();
-    this.#awaitSwept(true);
   }
 
-  #sweep(): void {
+  #sweepLeftovers(): void {
     const { graceMs, keepsBackground, stopSignal } = this.#settings;
     const [child, count] = [this.#child, this.#leftCount];
     assert(child, 'leftover processes of a command that was never started');
     const hasEndedByItself = this.#state.cause?.kind === 'child';
-    if (count > 0 && hasEndedByItself) {
-      this.#report({ kind: 'leftovers', count, isKept: keepsBackground });
-      if (keepsBackground) {
-        child.keep();
-        return this.post({ kind: 'swept', unkillable: [] });
-      }
-      child.stop(stopSignal);
-      this.#alarm(graceMs, { kind: 'kill-due' });
+    if (count === 0 || !hasEndedByItself) return;
+    this.#report({ kind: 'leftovers', count, isKept: keepsBackground });
+    if (keepsBackground) {
+      child.keep();
+      this.#isSwept = true;
+      return this.post({ kind: 'swept', unkillable: [] });
     }
-    this.#awaitSwept(count > 0);
+    child.stop(stopSignal);
+    this.#alarm(graceMs, { kind: 'kill-due' });
   }
 
-  /** `wereAlive`: processes are there until then. */
-  #awaitSwept(wereAlive: boolean): void {
-    const swept = (pids: readonly number[]) => {
-      const unkillable = pids.map((pid) => ({ pid, user: this.#parts.userOf(pid) }));
-      if (wereAlive) this.#endOutlived(this.#now());
-      this.post({ kind: 'swept', unkillable });
-    };
-    this.#child?.swept.then(swept).catch(this.crash);
+  #swept(unkillable: readonly Unkillable[]): void {
+    if (this.#isKilling || this.#leftCount > 0) this.#endOutlived(this.#now());
+    this.post({ kind: 'swept', unkillable });
   }
 
   /** Posts a loss if validity was over at this instant, with processes alive; returns whether. */
@@ -246,19 +262,20 @@ export class Run {
   }
 
   async #release(): Promise<void> {
-    const { redlock, lineOf } = this.#parts;
+    const { held, entryOf } = this.#lock;
+    const { holdOn, holdAtLeastMs } = this.#settings;
     this.#end();
     const { claim, validUntil } = this.#confirmed;
     const { unkillable } = this.#state;
     const isAbandoned = unkillable.length > 0;
     const now = this.#now();
-    const restMs = Math.max(0, this.#keepUntil() - now);
+    const keepUntil = isKept(this.#state, holdOn) ? this.#acquiredAt + holdAtLeastMs : 0;
+    const restMs = Math.max(0, keepUntil - now);
     // Processes may still work under the lock: no master frees it before it would expire.
     const keepMs = isAbandoned ? this.#standsForMs(restMs) : restMs;
     if (isAbandoned) this.#report({ kind: 'unkillable', unkillable, remainingMs: keepMs });
-    const line = lineOf(claim, this.#record());
-    const releasing = redlock.release(claim, Math.ceil(keepMs), line);
-    const released = await releasing;
+    const entry = entryOf(claim, this.#record());
+    const released = await held.release(claim, Math.ceil(keepMs), entry);
     const { releasedCount, isConfirmed, missing, failures } = released;
     if (!isAbandoned && isConfirmed) this.#report({ kind: 'released', releasedCount, keepMs });
     else if (!isAbandoned) {
@@ -266,7 +283,7 @@ export class Run {
       this.#report({ kind: 'release-unconfirmed', failures, remainingMs });
     }
     if (missing && this.#now() < validUntil) this.post({ kind: 'missing', reason: missing });
-    await redlock.settled();
+    await held.settled();
     this.post({ kind: 'released' });
   }
 
@@ -280,14 +297,9 @@ export class Run {
     return this.#keeper?.standsForMs(keepMs) ?? standsForMs(startedAt, claim, keepMs, this.#now());
   }
 
-  #keepUntil(): number {
-    const { holdOn, holdAtLeastMs } = this.#settings;
-    return isKept(this.#state, holdOn) ? this.#acquiredAt + holdAtLeastMs : 0;
-  }
-
   #alarm(afterMs: number, event: Event): void {
     const ended = this.#ended.signal;
-    this.#parts.clock.sleep(afterMs, ended).then(() => ended.aborted || this.post(event));
+    this.#host.clock.sleep(afterMs, ended).then(() => ended.aborted || this.post(event));
   }
 
   /** The facts up to now. */
@@ -296,7 +308,7 @@ export class Run {
     const lease = this.#lease;
     return {
       ...ending,
-      ...this.#parts.seen(),
+      ...this.#host.seen(),
       waitMs: this.#acquiredAt - this.#beganAt,
       runMs: this.#runMs(),
       heldMs: hasRun(ending.childExit) ? this.#now() - this.#acquiredAt : null,
@@ -314,11 +326,11 @@ export class Run {
 
   /** A bug: the command is killed, the keys are left to expire, then the stack is shown. */
   readonly crash = (bug: unknown): void => {
-    if (this.#hasCrashed) return;
-    this.#hasCrashed = true;
+    if (this.#crash) return;
+    this.#crash = { bug };
     this.#end();
     this.#child?.kill();
-    void Promise.resolve(this.#child?.swept).then(() => this.#fail(bug));
+    if (this.#child === null || this.#isSwept) this.#fail(bug);
   };
 
   get #confirmed(): Lease {

@@ -117,40 +117,31 @@ export function endingOf({ cause, childExit, isKilled, unkillable }: State): End
 function whileAcquiring(state: State, event: Event): Step {
   switch (event.kind) {
     case 'acquired':
-      return state.cause
-        ? [{ ...state, phase: 'releasing' }, [release]]
-        : [{ ...state, phase: 'holding' }, [start]];
-    case 'not-acquired': {
-      const cause = state.cause ?? event.refusal;
-      return [{ ...state, phase: 'done', cause }, []];
-    }
+      if (state.cause) return release(state);
+      return [{ ...state, phase: 'holding' }, [{ kind: 'start-child' }]];
+    case 'not-acquired':
+      return [{ ...state, phase: 'done', cause: state.cause ?? event.refusal }, []];
     case 'signal':
-      if (state.cause || !meaningOf(event.signal).endsWait) return [state, []];
-      return [
-        { ...state, cause: { kind: 'signal', signal: event.signal } },
-        [{ kind: 'abandon-acquisition' }],
-      ];
+      if (!meaningOf(event.signal).endsWait) return [state, []];
+      return abandon(state, { kind: 'signal', signal: event.signal });
     case 'caller-gone':
-      if (state.cause) return [state, []];
-      return [{ ...state, cause: event }, [{ kind: 'abandon-acquisition' }]];
+      return abandon(state, event);
     default:
       return [state, []];
   }
 }
 
+function abandon(state: State, cause: Cause): Step {
+  return state.cause ? [state, []] : [{ ...state, cause }, [{ kind: 'abandon-acquisition' }]];
+}
+
 function whileHolding(state: State, event: Event): Step {
-  const stopping = (cause: Cause, signal: Signal | null): Step => [
-    { ...state, phase: 'stopping', cause },
-    [{ kind: 'stop', signal }],
-  ];
   switch (event.kind) {
     case 'child-exited':
       if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
       if (event.exit.kind === 'unknown-start') return unknownStart(state, event.exit);
-      if (event.exit.kind === 'caller-gone') {
-        const cause = { kind: 'caller-gone' } as const;
-        return [{ ...state, phase: 'releasing', cause, childExit: event.exit }, [release]];
-      }
+      if (event.exit.kind === 'caller-gone')
+        return release({ ...state, cause: event.exit, childExit: event.exit });
       return [
         { ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },
         [sweep],
@@ -158,9 +149,9 @@ function whileHolding(state: State, event: Event): Step {
     case 'lost':
     case 'max-run':
     case 'replaced':
-      return stopping(event, null);
+      return stop(state, event, null);
     case 'stop-asked':
-      return stopping({ kind: 'stopped', by: event.by }, null);
+      return stop(state, { kind: 'stopped', by: event.by }, null);
     case 'signal':
       return whileHoldingSignal(state, event);
     default:
@@ -168,20 +159,21 @@ function whileHolding(state: State, event: Event): Step {
   }
 }
 
+function stop(state: State, cause: Cause, signal: Signal | null): Step {
+  return [{ ...state, phase: 'stopping', cause }, [{ kind: 'stop', signal }]];
+}
+
 function whileHoldingSignal(
   state: State,
   { signal, isFromTerminal, isRepeated }: SignalEvent,
 ): Step {
-  const stopBy = (sent: Signal | null): Step => [
-    { ...state, phase: 'stopping', cause: { kind: 'signal', signal } },
-    [{ kind: 'stop', signal: sent }],
-  ];
+  const cause = { kind: 'signal', signal } as const;
   switch (meaningOf(signal).running) {
     case 'stop':
       // Ctrl-C is left to the child: a pager goes on. Twice in a moment it stops the run.
-      return isFromTerminal && !isRepeated ? [state, []] : stopBy(signal);
+      return isFromTerminal && !isRepeated ? [state, []] : stop(state, cause, signal);
     case 'stop-signal':
-      return stopBy(null);
+      return stop(state, cause, null);
     case 'relay':
       return relayed(state, signal, isFromTerminal);
     case 'suspend':
@@ -201,12 +193,6 @@ function whileStopping(state: State, event: Event): Step {
     case 'child-exited':
       if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
       return [afterStop(state, event.exit), [sweep]];
-    case 'swept': {
-      if (event.unkillable.length === 0) return [state, []];
-      // The child itself is unkillable: there is nothing more to wait for.
-      const childExit: ChildExit = { kind: 'unknown-exit' };
-      return releasing({ ...state, childExit }, event.unkillable);
-    }
     case 'lost':
       // Not confirmed is not lost yet: `kill-due` comes before validity ends.
       if (!event.isOutlived && event.reason !== 'taken' && event.reason !== 'expired')
@@ -228,7 +214,7 @@ function whileStopping(state: State, event: Event): Step {
 function whileSweeping(state: State, event: Event): Step {
   switch (event.kind) {
     case 'swept':
-      return releasing(state, event.unkillable);
+      return release({ ...state, unkillable: event.unkillable });
     case 'lost':
       // The guard that is left ends them.
       if (event.reason === 'guard-lost') return [state, []];
@@ -273,11 +259,9 @@ function afterStop(state: State, childExit: ChildExit): State {
 /** Nothing is there to be stopped or killed. */
 function neverStarted(state: State, childExit: NeverStarted): Step {
   const { reason } = childExit;
-  if (state.cause !== null) return [{ ...state, phase: 'releasing', childExit }, [release]];
-  return [
-    { ...state, phase: 'releasing', cause: { kind: 'lost', reason }, childExit },
-    [report({ kind: 'never-started', reason }), release],
-  ];
+  if (state.cause !== null) return release({ ...state, childExit });
+  const [next, actions] = release({ ...state, cause: { kind: 'lost', reason }, childExit });
+  return [next, [report({ kind: 'never-started', reason }), ...actions]];
 }
 
 /** It is never tried again: it may have run. */
@@ -298,8 +282,8 @@ function kill(state: State): Step {
   return [{ ...state, isKilled: true }, [{ kind: 'kill' }]];
 }
 
-function releasing(state: State, unkillable: readonly Unkillable[]): Step {
-  return [{ ...state, phase: 'releasing', unkillable }, [release]];
+function release(state: State): Step {
+  return [{ ...state, phase: 'releasing' }, [{ kind: 'release' }]];
 }
 
 type SignalEvent = Extract<Event, { kind: 'signal' }>;
@@ -310,5 +294,3 @@ function report(event: LossEvent): Action {
 }
 
 const sweep: Action = { kind: 'sweep' };
-const start: Action = { kind: 'start-child' };
-const release: Action = { kind: 'release' };

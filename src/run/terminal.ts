@@ -1,8 +1,7 @@
 // What ties a run to the shell that started it: the controlling terminal, and the signals that
-// arrive. That stdin, stdout or stderr are terminals does not matter: a job with all three
-// redirected is still stopped by Ctrl-C, and may still ask for a password on /dev/tty. The
-// supervisor decides what a signal means. *Note:* SIGUSR1 has another handler from the first line
-// of the program on (no-inspector.ts).
+// arrive. Whether stdin, stdout or stderr are terminals does not matter: a job with all three
+// redirected is still stopped by Ctrl-C, and may still ask for a password on /dev/tty. *Note:*
+// SIGUSR1 has another handler from the first line of the program on (no-inspector.ts).
 
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import os, { devNull } from 'node:os';
@@ -14,8 +13,6 @@ import { type Meaning, meaningOf, signalsThat } from './signals.ts';
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 export function hasTerminal(): boolean {
-  // On Windows a session of its own would be a console window of its own.
-  if (process.platform === 'win32') return true;
   try {
     closeSync(openSync('/dev/tty', 'r'));
     return true;
@@ -82,22 +79,25 @@ export function subscribe(
   };
 }
 
-const isOnThisSystem = (signal: Signal) => signal in os.constants.signals;
-const ignored = signalsThat(({ running }) => running === 'ignore').filter(isOnThisSystem);
+const meant = (...meanings: readonly Meaning[]) =>
+  signalsThat(({ running }) => meanings.includes(running)).filter(
+    (signal) => signal in os.constants.signals,
+  );
+const ignored = meant('ignore');
 const nothing = () => {};
 
 /** Without those that a profiler of Node receives itself. */
 function handledSignals(isForeground: boolean): readonly Signal[] {
   const options = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
   const hasProfiler = /--(cpu-)?prof\b/.test(options);
-  return signalsThat(({ running }) => handledMeanings.includes(running)).filter((signal) => {
-    const isSuspending = meaningOf(signal).running === 'suspend';
-    const isOthers = signal === 'SIGPROF' ? hasProfiler : isSuspending && isForeground;
-    return isOnThisSystem(signal) && !isOthers;
-  });
+  const handled = meant(
+    'stop',
+    'stop-signal',
+    'relay',
+    ...(isForeground ? [] : ['suspend' as const]),
+  );
+  return handled.filter((signal) => signal !== 'SIGPROF' || !hasProfiler);
 }
-
-const handledMeanings: readonly Meaning[] = ['stop', 'stop-signal', 'relay', 'suspend'];
 
 /**
  * Dies of the signal, as the caller's shell must see it to end its loop. Resolves after 200 ms if

@@ -234,8 +234,8 @@ export const mutants: readonly Mutant[] = [
     'the lock is released before the guard has reported that nothing is left',
     within(10, 'calm', 'childUnderLease'),
     'run/run.ts',
-    'this.#child?.swept.then(swept)',
-    'Promise.resolve([]).then(swept)',
+    'if (count === 0 || !hasEndedByItself) return;',
+    'if (count >= 0) return this.#swept([]);',
   ),
   inSource(
     'deadlines-not-renewed',
@@ -253,7 +253,7 @@ export const mutants: readonly Mutant[] = [
     "{ ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },\n" +
       '        [sweep],',
     "{ ...state, phase: 'releasing', cause: { kind: 'child' }, childExit: event.exit },\n" +
-      '        [release],',
+      "        [{ kind: 'release' }],",
   ),
   inSource(
     'sleep-does-not-count',

@@ -2,14 +2,13 @@
 // src/programs/job.ts does it. A process whose run has ended still exists until its sockets are
 // closed, as in Node; only sudden death removes it.
 
+import type { LockRequest } from '../../src/lock/acquire.ts';
 import type { Listen } from '../../src/lock/people.ts';
-import type { Clock } from '../../src/lock/ports.ts';
 import { defaultDriftFactor } from '../../src/lock/quorum.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
 import type { Claim, Lease, Sharing } from '../../src/lock/types.ts';
 import { defaultHistoryBytes } from '../../src/redis/calls/script-calls.ts';
-import type { GuardListener } from '../../src/run/guard-client.ts';
-import type { HistoryLines } from '../../src/run/history-lines.ts';
+import type { ReportChild, RunLock, TimeLeft } from '../../src/run/ports.ts';
 import {
   type Cause,
   fold,
@@ -160,7 +159,7 @@ export class Program {
     const watch = new system.MastersWatch(masters, clock, name, differingMasters, hasHistory);
     const self = holderRecord(machine);
     const seen = () => this.#seen;
-    const historyLines = new system.HistoryLines(self, 75, clock, seen);
+    const withHistory = system.historyOf(self, this.known.name, 75, clock, seen);
     const report = (event: RunEvent) => {
       this.#seen = fold(this.#seen, event);
       this.#note(event);
@@ -172,17 +171,14 @@ export class Program {
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs, driftFactor };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const random = this.#random.next;
-    const parts = { redlock, clock, random, report };
+    const parts = { clock, random, report };
     const servers = watch.servers;
     const acquire = async (aborted: AbortSignal) => {
-      const request = { ...parts, ...this.#request(), servers, aborted };
-      const withHistory = system.withHistory(
-        request,
-        this.#observed(historyLines),
-        this.known.name,
-      );
+      const request = { ...parts, redlock, ...this.#request(), servers, aborted };
       const stopWatching = this.#watchReleases(redlock, aborted);
-      const acquisition = await system.acquireLock(options.hasHistory ? withHistory : request);
+      const acquisition = await system.acquireLock(
+        options.hasHistory ? this.#observed(withHistory(request)) : request,
+      );
       stopWatching();
       return acquisition;
     };
@@ -201,29 +197,22 @@ export class Program {
       keepsBackground: false,
       slotCount: null,
     } as const;
-    const run: InstanceType<System['Run']> = new system.Run(settings, {
-      ...parts,
+    const lock: RunLock = {
+      held: redlock,
       acquire,
-      startChild: (lease) => {
-        this.#guard = this.#startGuard(lease, clock, {
-          onStopping: (isStarved) => run.stoppedByGuard(isStarved),
-          onLost: () => {
-            report({ kind: 'guard-lost' });
-            run.post({ kind: 'lost', reason: 'guard-lost' });
-          },
-        });
-        return this.#guard;
-      },
       areMastersReplaced: () => this.areMastersReplaced,
+      listen: options.stopperCount > 0 ? listen : null,
+      entryOf: ({ token }, record) =>
+        options.hasHistory ? system.entryOf(token, self, record, 75) : null,
+    };
+    const run = new system.Run(settings, lock, {
+      ...parts,
+      seen,
+      startChild: (lease, timeLeft, hear) => this.#startGuard(lease, timeLeft, hear),
       onLost: (_, { cause }) => {
         if (cause.kind === 'lost') this.losses.push(cause.reason);
       },
-      userOf: () => null,
       suspendUs: () => process.pause(),
-      lineOf: ({ token }, record) =>
-        options.hasHistory ? system.entryOf(token, self, record, 75) : null,
-      seen,
-      listen: options.stopperCount > 0 ? listen : null,
     });
     this.#post = (signal, isFromTerminal) => run.signal(signal, isFromTerminal);
     this.record = await run.start();
@@ -234,17 +223,17 @@ export class Program {
     for (const master of masters) master.close();
   }
 
-  #startGuard(lease: Lease, clock: Clock, listener: GuardListener): SimGuard {
+  #startGuard(lease: Lease, timeLeft: TimeLeft, hear: ReportChild): SimGuard {
     const { process } = this;
-    const { system, options, witness } = this.#around;
+    const { options, witness } = this.#around;
     const startTree = (onEnd: () => void): Tree => {
       const holding = witness.holdings.get(lease.claim.value);
       const tree = new SimTree(process.machine, process.name, this.#plan.habits, onEnd);
       if (holding) witness.childStarted(holding, tree);
       return tree;
     };
-    const timeLeft = system.timeLeftOf(lease, options, clock);
-    return new SimGuard(process, guardOptionsIn(options), timeLeft, startTree, listener);
+    this.#guard = new SimGuard(process, guardOptionsIn(options), timeLeft, startTree, hear);
+    return this.#guard;
   }
 
   #newClaim(): Claim {
@@ -260,7 +249,7 @@ export class Program {
     return claim;
   }
 
-  /** As in src/programs/job-parts.ts: a slot is drawn by chance. */
+  /** As in src/programs/job-lock.ts: a slot is drawn by chance. */
   #sharing(): Sharing {
     const { form, slotCount } = this.#plan.wish;
     return form === 'slots'
@@ -322,18 +311,17 @@ export class Program {
     this.#around.witness.refusals.attempted(values.at(-1) ?? '', attempted);
   }
 
-  /** The lines, where one that waits may use up its time, and asks once more without a wait. */
-  #observed(
-    historyLines: InstanceType<System['HistoryLines']>,
-  ): Pick<HistoryLines, 'startOf' | 'skipOf' | 'ofWait'> {
+  /** A request that may use up its time in a wait, and ask once more without one. */
+  #observed(request: LockRequest): LockRequest {
     let isFirst = true;
     return {
-      startOf: (claim) => historyLines.startOf(claim),
-      ofWait: (...facts) => historyLines.ofWait(...facts),
-      skipOf: (run) => {
+      ...request,
+      newClaim: (isWaiting) => {
+        const claim = request.newClaim(isWaiting);
+        if (isWaiting) return claim;
         if (!this.#neverWaits && this.#wasReleased) this.#countsIfRefused(isFirst);
         isFirst = false;
-        return historyLines.skipOf(run);
+        return claim;
       },
     };
   }
@@ -372,7 +360,7 @@ function roundMsIn({ masterTimeoutMs }: Options): number {
   return 2 * masterTimeoutMs + 2_100;
 }
 
-/** As in src/programs/job-parts.ts, without its time. */
+/** As in src/programs/job-lock.ts, without its time. */
 function holderRecord({ name: host }: Machine) {
   return { host, pid: 1, user: 'sim', label: 'work' };
 }

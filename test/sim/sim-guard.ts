@@ -4,8 +4,7 @@
 // one acts a moment later, where the inner one does not.
 
 import { guardSlackMsOf } from '../../src/lock/timings.ts';
-import type { Child, Ended, TimeLeft } from '../../src/run/child.ts';
-import type { GuardListener } from '../../src/run/guard-client.ts';
+import type { Child, ReportChild, TimeLeft } from '../../src/run/ports.ts';
 import type { ChildExit } from '../../src/run/record.ts';
 import type { Options } from './options.ts';
 import type { Tree } from './sim-child.ts';
@@ -34,49 +33,35 @@ const outerDelayMs = 50;
 const unguardedGraceMs = 5_000;
 
 export class SimGuard implements Child, Guarded {
-  readonly started: Promise<number | undefined>;
-  readonly exited: Promise<Ended>;
-  readonly swept: Promise<readonly number[]>;
   readonly graceMs: number;
   tree: Tree | null = null;
   isStopping = false;
   readonly #slackMs: number;
   readonly #lateMs: number;
   readonly #ward: SimProcess;
-  readonly #listener: GuardListener;
+  readonly #hear: ReportChild;
   readonly #inner: GuardProcess;
   readonly #outer: GuardProcess;
   #isExitReported = false;
   #isDone = false;
   #isTakenOver = false;
-  #resolveStarted: (pid: number | undefined) => void = () => {};
-  #resolveExited: (ended: Ended) => void = () => {};
-  #resolveSwept: (unkillable: readonly number[]) => void = () => {};
   #hasStarted = false;
   #hasExited = false;
   #isLost = false;
+  #isSwept = false;
 
   constructor(
     ward: SimProcess,
     options: GuardOptions,
     timeLeft: TimeLeft,
     startTree: StartTree,
-    listener: GuardListener,
+    hear: ReportChild,
   ) {
     this.graceMs = options.graceMs;
     this.#slackMs = options.slackMs;
     this.#lateMs = options.lateMs;
     this.#ward = ward;
-    this.#listener = listener;
-    this.started = new Promise((resolve) => {
-      this.#resolveStarted = resolve;
-    });
-    this.exited = new Promise((resolve) => {
-      this.#resolveExited = resolve;
-    });
-    this.swept = new Promise((resolve) => {
-      this.#resolveSwept = resolve;
-    });
+    this.#hear = hear;
     const deadlines = this.#deadlines(timeLeft);
     this.#inner = new GuardProcess(this, `${ward.name}:inner guard`, ward, deadlines, 0);
     this.#outer = new GuardProcess(this, `${ward.name}:outer guard`, ward, deadlines, outerDelayMs);
@@ -120,7 +105,7 @@ export class SimGuard implements Child, Guarded {
   }
 
   reportStopping(from: GuardProcess): void {
-    this.#report(from, () => this.#listener.onStopping(false));
+    this.#report(from, () => this.#hear({ kind: 'stopping', isStarved: false }));
   }
 
   reportExit(from: GuardProcess): void {
@@ -130,7 +115,7 @@ export class SimGuard implements Child, Guarded {
     const { machine } = this.#ward;
     const [leftCount, at] = [this.tree?.aliveCount ?? 0, machine.monotonic()];
     this.#report(from, () => {
-      this.#hearExit({ exit, leftCount, agoMs: machine.monotonic() - at });
+      this.#hearExit(exit, leftCount, machine.monotonic() - at);
     });
   }
 
@@ -150,7 +135,7 @@ export class SimGuard implements Child, Guarded {
     if (this.#inner.isStopOverdue) {
       const exit: ChildExit = { kind: 'never-started', reason: 'suspended' };
       this.#report(this.#inner, () => {
-        this.#hearExit({ exit, leftCount: 0, agoMs: 0 });
+        this.#hearExit(exit);
         this.#hearEnd();
       });
       return this.#finish();
@@ -189,26 +174,27 @@ export class SimGuard implements Child, Guarded {
 
   #hearStart(): void {
     this.#hasStarted = true;
-    this.#resolveStarted(1);
+    this.#hear({ kind: 'started', pid: 1 });
   }
 
-  #hearExit(ended: Ended): void {
-    this.#resolveStarted(this.#hasStarted ? 1 : undefined);
+  #hearExit(exit: ChildExit, leftCount = 0, agoMs = 0): void {
+    if (this.#hasExited) return;
     this.#hasExited = true;
-    this.#resolveExited(ended);
+    this.#hear({ kind: 'exited', exit, leftCount, agoMs });
   }
 
   #hearLoss(): void {
     if (this.#isLost) return;
     this.#isLost = true;
-    if (this.#hasStarted || this.#hasExited) this.#listener.onLost();
-    else this.#resolveExited({ exit: { kind: 'unknown-start' }, leftCount: 1, agoMs: 0 });
-    this.#resolveStarted(this.#hasStarted ? 1 : undefined);
+    if (this.#hasStarted || this.#hasExited) this.#hear({ kind: 'guard-lost' });
+    else this.#hearExit({ kind: 'unknown-start' }, 1);
   }
 
   #hearEnd(): void {
-    this.#resolveExited({ exit: { kind: 'unknown-exit' }, leftCount: 0, agoMs: 0 });
-    this.#resolveSwept([]);
+    if (this.#isSwept) return;
+    this.#isSwept = true;
+    this.#hearExit({ kind: 'unknown-exit' });
+    this.#hear({ kind: 'swept', unkillable: [] });
   }
 
   #send(message: (to: GuardProcess) => void): void {

@@ -19,9 +19,7 @@ import * as identityModule from '../../src/redis/identity.ts';
 import * as mastersWatchModule from '../../src/redis/masters-watch.ts';
 import * as serverModule from '../../src/redis/server.ts';
 import * as acquisitionModule from '../../src/run/acquisition.ts';
-import * as historyLinesModule from '../../src/run/history-lines.ts';
 import * as outcomeModule from '../../src/run/outcome.ts';
-import * as portsModule from '../../src/run/ports.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
 
@@ -44,9 +42,7 @@ export interface Modules {
   readonly 'redis/server': typeof serverModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
   readonly 'run/acquisition': typeof acquisitionModule;
-  readonly 'run/history-lines': typeof historyLinesModule;
   readonly 'run/outcome': typeof outcomeModule;
-  readonly 'run/ports': typeof portsModule;
   readonly 'run/run': typeof runModule;
   readonly 'system/clock': typeof clockModule;
 }
@@ -71,9 +67,7 @@ const realModules: Modules = {
   'redis/server': serverModule,
   'redis/calls/scripts': scriptsModule,
   'run/acquisition': acquisitionModule,
-  'run/history-lines': historyLinesModule,
   'run/outcome': outcomeModule,
-  'run/ports': portsModule,
   'run/run': runModule,
   'system/clock': clockModule,
 };
@@ -91,7 +85,7 @@ export function systemOf(modules: Modules) {
         names.set(scriptOf(name, hasForms, hasHistory).text, name);
   return {
     acquireLock: modules['lock/acquire'].acquireLock,
-    withHistory: modules['run/acquisition'].withHistory,
+    historyOf: modules['run/acquisition'].historyOf,
     newClaim: modules['lock/value'].newClaim,
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
@@ -109,12 +103,10 @@ export function systemOf(modules: Modules) {
     renderAct: modules['lock/history'].renderAct,
     lockStateOf: modules['ctl/lock-state'].lockStateOf,
     HolderChannel: modules['lock/people'].HolderChannel,
-    HistoryLines: modules['run/history-lines'].HistoryLines,
     entryOf: modules['run/outcome'].entryOf,
     extendBy: modules['ctl/steps/lock-handle'].extendBy,
     releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
     look: modules['ctl/steps/lock-handle'].look,
-    timeLeftOf: modules['run/ports'].timeLeftOf,
     Run: modules['run/run'].Run,
     createSystemClock: modules['system/clock'].createSystemClock,
     scriptNamed(text: string): ScriptName {

@@ -14,7 +14,7 @@ import {
 import type { Settings } from '../../../src/config/settings.ts';
 import type { kinds } from '../../../src/config/values.ts';
 import { defaultOptions, defaultRetries } from '../../../src/library/options.ts';
-import { claimFor } from '../../../src/programs/job-parts.ts';
+import { claimFor } from '../../../src/programs/job-lock.ts';
 import { defaultHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 

@@ -6,6 +6,8 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { GuardedCommand } from '../../../src/run/guard-client.ts';
+import type { ChildEvent } from '../../../src/run/ports.ts';
+import { eventually } from '../../servers/processes.ts';
 import { scratchFolder } from '../../servers/watchdog.ts';
 
 const { ETIME, ENOENT, EACCES } = os.constants.errno;
@@ -29,14 +31,19 @@ it.each([
     needsCaller: false,
     stopSignal: 'SIGTERM',
     graceMs: 1_000,
-    slackMs: 0,
-    quota: null,
+    marginMs: 1_000,
   } as const;
-  const unexpected = () => expect.unreachable();
-  const listener = { onStopping: unexpected, onLost: unexpected };
-  const child = new GuardedCommand(plan, () => [10_000, 20_000], listener);
-  expect(await child.started).toBe(undefined);
-  expect((await child.exited).exit).toEqual(exit);
-  expect(await child.swept).toEqual([]);
+  const events: ChildEvent[] = [];
+  const isSwept = () => events.at(-1)?.kind === 'swept';
+  const child = new GuardedCommand(
+    plan,
+    () => [10_000, 20_000],
+    (event) => events.push(event),
+  );
+  await eventually('the end is reported', isSwept);
+  expect(events).toEqual([
+    { kind: 'exited', exit, leftCount: 0, agoMs: 0 },
+    { kind: 'swept', unkillable: [] },
+  ]);
   await child.gone;
 });

@@ -2,10 +2,17 @@
 // took their time. And how it ends by a bug.
 
 import { expect, it } from 'vitest';
-import type { Child, Ended } from '../../../src/run/child.ts';
+import type { Unkillable } from '../../../src/lock/history.ts';
 import { childEnvironment } from '../../../src/run/environment.ts';
 import { exitStatusOf, factsOf } from '../../../src/run/outcome.ts';
-import type { RunParts, RunSettings } from '../../../src/run/ports.ts';
+import type {
+  Child,
+  ChildEnd,
+  ChildEvent,
+  RunHost,
+  RunLock,
+  RunSettings,
+} from '../../../src/run/ports.ts';
 import { type ChildExit, nothingSeen } from '../../../src/run/record.ts';
 import { Run } from '../../../src/run/run.ts';
 import { claim, settings } from './rig.ts';
@@ -14,22 +21,25 @@ const cannotExtend = { kind: 'unreachable', failures: [] } as const;
 const released = { releasedCount: 1, isConfirmed: true, missing: null, failures: [] };
 const validUntil = 3_000;
 
+type Ended = Omit<ChildEnd, 'kind'>;
+
+const held = {
+  extend: async () => cannotExtend,
+  release: async () => released,
+  settled: async () => {},
+} as unknown as RunLock['held'];
+
 /** A run under a lease that is valid until 3000, on a clock that stands still until it is set. */
 function startRun(
-  parts: Partial<RunParts> = {},
-  childParts: Partial<Child> = {},
+  parts: Partial<RunLock & RunHost> = {},
+  childParts: Partial<Child> & { readonly unkillable?: readonly Unkillable[] } = {},
   others: Partial<RunSettings> = {},
 ) {
   let now = 0;
-  let end: (ended: Ended) => void = () => {};
-  const exited = new Promise<Ended>((resolve) => {
-    end = resolve;
-  });
+  let hear: (event: ChildEvent) => void = () => {};
   const kills: number[] = [];
+  const { unkillable = [], ...ownChild } = childParts;
   const child: Child = {
-    started: Promise.resolve(1),
-    exited,
-    swept: exited.then(() => []),
     setDeadlines: () => {},
     relay: () => {},
     stop: () => {},
@@ -37,45 +47,49 @@ function startRun(
       kills.push(now);
     },
     keep: () => {},
-    ...childParts,
+    ...ownChild,
   };
-  const run = new Run(
-    { ...settings, ...others },
-    {
-      redlock: {
-        extend: async () => cannotExtend,
-        release: async () => released,
-        settled: async () => {},
-      } as unknown as RunParts['redlock'],
-      clock: { now: () => now, sleep: () => new Promise(() => {}) },
-      random: Math.random,
-      report: () => {},
-      acquire: async () => ({
-        kind: 'acquired',
-        lease: { claim, startedAt: 0, validUntil, fence: 1 },
-        grantedCount: 3,
-        elapsedMs: 0,
-      }),
-      listen: null,
-      startChild: () => child,
-      areMastersReplaced: () => false,
-      onLost: () => {},
-      userOf: () => null,
-      suspendUs: () => {},
-      lineOf: () => null,
-      seen: () => nothingSeen,
-      ...parts,
+  const lock: RunLock = {
+    held,
+    acquire: async () => ({
+      kind: 'acquired',
+      lease: { claim, startedAt: 0, validUntil, fence: 1 },
+      grantedCount: 3,
+      elapsedMs: 0,
+    }),
+    listen: null,
+    areMastersReplaced: () => false,
+    entryOf: () => null,
+    ...parts,
+  };
+  const run = new Run({ ...settings, ...others }, lock, {
+    clock: { now: () => now, sleep: () => new Promise(() => {}) },
+    random: Math.random,
+    report: () => {},
+    startChild: (_lease, _timeLeft, report) => {
+      hear = report;
+      return child;
     },
-  );
+    onLost: () => {},
+    suspendUs: () => {},
+    seen: () => nothingSeen,
+    ...parts,
+  });
   const finished = run.start();
-  const endAt = (at: number, ended: Ended) => {
+  const exitAt = (at: number, ended: Ended) => {
     now = at;
-    end(ended);
+    hear({ kind: 'exited', ...ended });
   };
   return {
     run,
     finished,
-    endAt,
+    hear: (event: ChildEvent) => hear(event),
+    exitAt,
+    /** Nothing is left then, or what cannot be killed. */
+    endAt: (at: number, ended: Ended) => {
+      exitAt(at, ended);
+      hear({ kind: 'swept', unkillable });
+    },
     kills,
     setNow: (at: number) => {
       now = at;
@@ -111,10 +125,10 @@ it.each([
   ['suspended, where that is long after', 3_301, false, 'suspended'],
   ['starved, where a CPU quota leaves no time', 1_000, true, 'starved'],
 ])('a run whose guard stops the command was %s', async (_title, at, isStarved, reason) => {
-  const { run, finished, setNow, endAt } = startRun();
+  const { finished, hear, setNow, endAt } = startRun();
   await new Promise(setImmediate);
   setNow(at);
-  run.stoppedByGuard(isStarved);
+  hear({ kind: 'stopping', isStarved });
   endAt(at, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: at });
   expect((await finished).cause).toMatchObject({ kind: 'lost', reason });
 });
@@ -141,16 +155,11 @@ it.each<[string, number, string]>([
 });
 
 it('a command that ended in time has lost its lock when what it left behind did not', async () => {
-  let sweep: (unkillable: readonly number[]) => void = () => {};
-  const swept = new Promise<readonly number[]>((resolve) => {
-    sweep = resolve;
-  });
-  const { finished, endAt, setNow } = startRun({}, { swept });
+  const { finished, hear, exitAt, setNow } = startRun();
   await new Promise(setImmediate);
-  endAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 1, agoMs: 0 });
-  await new Promise(setImmediate);
+  exitAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 1, agoMs: 0 });
   setNow(3_000);
-  sweep([]);
+  hear({ kind: 'swept', unkillable: [] });
   expect((await finished).cause).toMatchObject({ kind: 'lost' });
 });
 
@@ -196,10 +205,7 @@ it('a command that was never started: --on-lost is told of the lock, and it is 7
 
 it('a command that its guard refuses to start is neither stopped nor killed', async () => {
   const events: string[] = [];
-  const { finished, endAt, kills } = startRun(
-    { report: ({ kind }) => events.push(kind) },
-    { started: Promise.resolve(undefined) },
-  );
+  const { finished, endAt, kills } = startRun({ report: ({ kind }) => events.push(kind) });
   await new Promise(setImmediate);
   endAt(100, { exit: { kind: 'never-started', reason: 'suspended' }, leftCount: 0, agoMs: 0 });
   const record = await finished;
@@ -227,11 +233,7 @@ it.each<[string, number, number]>([
   const unconfirmed = { ...released, isConfirmed: false };
   const { finished, endAt } = startRun(
     {
-      redlock: {
-        extend: async () => cannotExtend,
-        release: async () => unconfirmed,
-        settled: async () => {},
-      } as unknown as RunParts['redlock'],
+      held: { ...held, release: async () => unconfirmed },
       report: (event) => {
         if (event.kind === 'release-unconfirmed') told.push(event.remainingMs);
       },
@@ -272,8 +274,9 @@ it.each<[string, readonly [NodeJS.Signals, number][], string]>([
     'child',
   ],
 ])('%s', async (_, signals, expected) => {
-  const { run, finished, endAt, setNow } = startRun();
+  const { run, finished, hear, endAt, setNow } = startRun();
   await new Promise(setImmediate);
+  hear({ kind: 'started', pid: 1 });
   for (const [signal, at] of signals) {
     setNow(at);
     run.signal(signal, true);
@@ -296,10 +299,7 @@ it('a loss is passed on once, with the lease and the first reason', async () => 
 
 it('Ctrl-C stops a run whose command is being started, and has not received it', async () => {
   const stops: string[] = [];
-  const { run, finished, endAt } = startRun(
-    {},
-    { started: new Promise(() => {}), stop: (signal) => stops.push(signal) },
-  );
+  const { run, finished, endAt } = startRun({}, { stop: (signal) => stops.push(signal) });
   await new Promise(setImmediate);
   run.signal('SIGINT', true);
   expect(stops).toEqual(['SIGINT']);
@@ -309,10 +309,7 @@ it('Ctrl-C stops a run whose command is being started, and has not received it',
 
 it('a machine that cannot start the command now: nothing is stopped, and 69', async () => {
   const events: string[] = [];
-  const { finished, endAt, kills } = startRun(
-    { report: ({ kind }) => events.push(kind) },
-    { started: Promise.resolve(undefined) },
-  );
+  const { finished, endAt, kills } = startRun({ report: ({ kind }) => events.push(kind) });
   await new Promise(setImmediate);
   endAt(10, { exit: { kind: 'cannot-start', why: 'x' }, leftCount: 0, agoMs: 0 });
   const record = await finished;
@@ -340,18 +337,16 @@ it('processes that cannot be killed: named, and the lock is kept until it expire
   const events: unknown[] = [];
   const { finished, endAt } = startRun(
     {
-      redlock: {
-        extend: async () => cannotExtend,
+      held: {
+        ...held,
         release: async (_: unknown, keepMs: number) => {
           kept.push(keepMs);
           return released;
         },
-        settled: async () => {},
-      } as unknown as RunParts['redlock'],
+      },
       report: (event) => event.kind === 'unkillable' && events.push(event),
-      userOf: () => 'root',
     },
-    { swept: Promise.resolve([42]) },
+    { unkillable: [{ pid: 42, user: 'root' }] },
     { holdAtLeastMs: 0 },
   );
   await new Promise(setImmediate);

@@ -332,8 +332,14 @@ describe('processes that we may not kill', () => {
   });
 
   it('end the run also when the child itself is one of them', () => {
-    const stopping = replay([{ kind: 'acquired' }, { kind: 'max-run' }, { kind: 'kill-due' }]);
-    const [state, actions] = transition(stopping, { kind: 'swept', unkillable });
+    const exit = { kind: 'unknown-exit' } as const;
+    const sweeping = replay([
+      { kind: 'acquired' },
+      { kind: 'max-run' },
+      { kind: 'kill-due' },
+      { kind: 'child-exited', exit },
+    ]);
+    const [state, actions] = transition(sweeping, { kind: 'swept', unkillable });
     expect([state, actions]).toMatchObject([
       { phase: 'releasing', cause: { kind: 'max-run' }, childExit: { kind: 'unknown-exit' } },
       [{ kind: 'release' }],
