@@ -1,5 +1,5 @@
-/* redlock-guard: the init of the command that redlock-run runs under a lock. Read README.md first: it
- * has the two processes of this program, their arguments, messages and deadlines. Here are the
+/* redlock-guard: the init of the command that redlock-run runs under a lock. Read README.md first:
+ * it has the two processes of this program, their arguments, messages and deadlines. Here are the
  * decisions (pure), what is known about processes, what is done to them, reports, the loop of both
  * guards, and the start.
  *
@@ -1007,8 +1007,8 @@ static pid_t fork_isolated(void) {
 #endif
 }
 
-/* Lets this process run soon after it wakes. The short slice needs no right, and kernels before 6.12
- * ignore it: sched_setattr(2). */
+/* Lets this process run soon after it wakes. The short slice needs no right, and kernels before
+ * 6.12 ignore it: sched_setattr(2). */
 static void shorten_turns(void) {
 #ifdef SYS_sched_setattr
   struct {

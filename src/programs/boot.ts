@@ -1,5 +1,5 @@
-// Where both programs of the npm package begin: loads the rest with the code kept by an earlier run.
-// It is a small bundle of its own for each; the programs are loaded at run time and not imported.
+// Where both programs of the npm package begin: loads the rest with the code kept by an earlier
+// run. It is a small bundle for each; the programs are loaded at run time and not imported.
 
 import './no-inspector.ts';
 

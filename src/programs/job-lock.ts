@@ -115,7 +115,7 @@ function ownLockOf(
   };
 }
 
-/** The lock of the run around this one (--reentrant), which operators ask, and which ends this one. */
+/** The lock of the run around this one (--reentrant), which receives the requests of operators. */
 function enclosingLockOf(
   { driftFactor, masters }: Settings,
   lease: EnclosingLease,

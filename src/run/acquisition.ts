@@ -1,5 +1,5 @@
-// What the attempts of a run leave in the history of its lock: that it was refused, that it left the
-// queue, that it began. Its end is in outcome.ts. The simulator runs this too.
+// What the attempts of a run leave in the history of its lock: that it was refused, that it left
+// the queue, that it began. Its end is in outcome.ts. The simulator runs this too.
 
 import type { LockRequest } from '../lock/acquire.ts';
 import { renderRun, vanished } from '../lock/history.ts';

@@ -1,7 +1,7 @@
-// The hooks of a run: --notify runs at its moments, and --on-lost once, when its lock is lost, after
-// the stop signal was sent. Each is a shell command that has ten seconds, is not ended with the
-// command, and changes no exit status. What it prints goes to stderr or nowhere, because only the
-// command may write to stdout.
+// The hooks of a run: --notify runs at its moments, and --on-lost once, when its lock is lost,
+// after the stop signal was sent. Each is a shell command that has ten seconds, is not ended with
+// the command, and changes no exit status. What it prints goes to stderr or nowhere, because only
+// the command may write to stdout.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
