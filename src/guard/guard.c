@@ -423,6 +423,12 @@ static bool send_signal(const struct process *p, int number) {
   return kill(p->pid, number) == 0 || errno != EPERM;
 }
 
+/* Sends a signal to the command, or to the group that it leads. */
+static void relay(int number) {
+  pid_t command = command_here();
+  if (command > 0) kill(is_foreground ? command : -command, number);
+}
+
 static bool has_new; /* the last look has found a process that none before it had */
 
 static void note_before_stop(const struct process *p) {
@@ -452,28 +458,21 @@ static void stop_one(const struct process *p) {
  * SIGKILL: where processes fork, each look takes longer than the one before. */
 static void stop_tree(ns time_left) {
   ns now = read_clock(CLOCK_BOOTTIME), until = now + time_left / 4;
-  pid_t command = command_here();
-  if (!is_foreground && command > 0 && !shared->is_group_signaled) {
+  if (!is_foreground && command_here() > 0 && !shared->is_group_signaled) {
     look(note_before_stop, until < now + 100 * MS ? until : now + 100 * MS);
-    kill(-command, state.signal);
+    relay(state.signal);
     shared->is_group_signaled = true;
-    kill(-command, SIGCONT);
+    relay(SIGCONT);
   }
   for (int i = 0; i < 5; i++) {
     has_new = false;
     shared->look++;
-    if (!look(stop_one, until) && is_foreground && command > 0 && i == 0 && !has_new) {
-      kill(command, state.signal); /* Nothing can be read now. */
-      kill(command, SIGCONT);
+    if (!look(stop_one, until) && is_foreground && i == 0 && !has_new) {
+      relay(state.signal); /* Nothing can be read now. */
+      relay(SIGCONT);
     }
     if (!has_new || read_clock(CLOCK_BOOTTIME) >= until) return;
   }
-}
-
-/* Passes a signal on to the command, or to the group that it leads. */
-static void relay(int number) {
-  pid_t command = command_here();
-  if (command > 0) kill(is_foreground ? command : -command, number);
 }
 
 /* Reaps every child that has ended. True: the kernel says that no child is left. */
@@ -533,11 +532,8 @@ static void kill_one(const struct process *p) {
 
 /* Sends SIGKILL to everything once. */
 static void kill_tree(void) {
-  pid_t command = command_here();
-  if (command > 0) {
-    if (!is_foreground) kill(-command, SIGKILL);
-    kill(command, SIGKILL);
-  }
+  relay(SIGKILL);
+  if (command_here() > 0) kill(command_here(), SIGKILL); /* It may not lead its group yet. */
   kill_children();
   if (reap()) return;
   visited = permitted = 0;
@@ -625,34 +621,31 @@ static int quota_watch = -1; /* readable when the limit has changed */
 static ns quota_period;
 static int child_watch = -1; /* readable when a child has changed */
 static int timers[CLOCKS] = {-1, -1, -1};
-static bool is_throttled;    /* the limit is less than one core */
+static ns quota;             /* the limit, in microseconds of each period; 0: a core or more */
 
 /* Where each of them may wake late, the guard that wakes first acts. */
-static ns delay(void) { return is_outer && !is_alone && !is_throttled ? OUTER_DELAY : 0; }
+static ns delay(void) { return is_outer && !is_alone && quota == 0 ? OUTER_DELAY : 0; }
 
-/* Reads the limit, in microseconds of each period; 0: it is one core or more. */
-static ns read_quota(void) {
+static void read_quota(void) {
   char text[64];
   ssize_t length = quota_fd < 0 ? -1 : pread(quota_fd, text, sizeof text - 1, 0);
   text[length < 0 ? 0 : length] = 0;
   const char *at = text;
-  ns limit;
-  is_throttled = parse_number(&at, 1, quota_period - 1, &limit);
-  return is_throttled ? limit : 0;
+  if (!parse_number(&at, 1, quota_period - 1, &quota)) quota = 0;
 }
 
 /* How long it takes to end the tree. Under a limit, each thread that runs has a turn of 4 ms before
  * this process wakes, some have two, and what is killed ends within a few periods. */
-static ns killing_time(ns limit) {
+static ns killing_time(void) {
   ns time = count() * MS;
-  return limit > 0 ? time + (6 * running * MS / limit + 4000) * quota_period : time;
+  return quota > 0 ? time + (6 * running * MS / quota + 4000) * quota_period : time;
 }
 
 /* Under a limit this process wakes late, so it has to know beforehand when to begin. */
 static void prepare_for_quota(void) {
-  ns limit = read_quota();
+  read_quota();
   if (state.phase == KILLING) return;
-  if (is_throttled) state.killing = killing_time(limit);
+  if (quota > 0) state.killing = killing_time();
   else if (state.phase == WATCHING) state.killing = 0;
 }
 
@@ -712,7 +705,7 @@ static void enter(enum phase phase, const instant *now) {
   bool is_requested = now->at[BOOT] - delay() >= state.stop_by;
   bool is_first = !atomic_exchange(&shared->is_stopping, true);
   if (is_first && !is_requested) {
-    bool is_starved = is_throttled && !is_due(&state, STOPPING, now, 0);
+    bool is_starved = quota > 0 && !is_due(&state, STOPPING, now, 0);
     if (shared->is_started) report(is_starved ? "starved" : "stopping");
     else is_stopped_early = true;
   }
@@ -720,7 +713,8 @@ static void enter(enum phase phase, const instant *now) {
   if (state.kill_by == NEVER) state.kill_by = now->at[BOOT] + state.grace;
   if (phase == KILLING || !(is_first || is_alone)) return;
   /* A tree so large that it takes longer to kill than there is time gets no stop signal. */
-  state.killing = killing_time(read_quota());
+  read_quota();
+  state.killing = killing_time();
   ns left = time_to_kill(now);
   if (left > 0) stop_tree(left);
   else state.kill_by = now->at[BOOT];
@@ -732,7 +726,7 @@ static void take_over(void) {
   static ns seen_at;
   ns now = read_clock(CLOCK_BOOTTIME);
   unsigned beats = shared->beat;
-  if (seen_at != 0 && now - seen_at < (is_throttled ? state.killing : OUTER_DELAY)) return;
+  if (seen_at != 0 && now - seen_at < (quota > 0 ? state.killing : OUTER_DELAY)) return;
   if (seen_at != 0 && beats == beat) {
     kill(inner, SIGKILL);
     is_alone = true; /* Its end may never be seen: it may be traced or frozen. */
@@ -749,7 +743,7 @@ static int keep_killing(void) {
   static ns next, pause = MS;
   if (is_outer && !is_alone) {
     take_over();
-    if (!is_throttled) return 10;
+    if (quota == 0) return 10;
   }
   ns now = read_clock(CLOCK_BOOTTIME);
   if (now < next) return (int)((next - now) / MS) + 1;

@@ -114,19 +114,16 @@ const perMaster = 2;
 const besides = 12;
 
 /**
- * Whether a run may open as many files as it needs: without them it could neither start the command
- * nor load the code that releases. The limit alone says little, since files may be open already. So
- * as many as needed are opened and closed again, in less than a tenth of a millisecond.
- * @throws RunError where too few files may be opened
+ * Throws (see areTooFew) where a run may not open as many files as it needs: without them it could
+ * neither start the command nor load the code that releases. The limit alone says little, since
+ * files may be open already. So as many as needed are opened and closed again, in less than a tenth
+ * of a millisecond.
  */
 export function checkDescriptors(masterCount: number): void {
   const opened: number[] = [];
   try {
     for (let count = 0; count < masterCount * perMaster + besides; count += 1)
       opened.push(openSync(devNull, 'r'));
-  } catch (error) {
-    if (!areTooFew(error)) throw error;
-    throw new RunError(tooFew);
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
   }

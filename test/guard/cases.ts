@@ -2,7 +2,51 @@
 // src/guard/README.md, each end of a command and each accident. Times order the events; none is
 // measured.
 
-import type { Case, Deadline, Event, Job } from './guard-under-test.ts';
+/** A command with what it starts. */
+export interface Job {
+  /** What the stop signal does to it; by default it dies. `cleans-up`: it exits with 7. */
+  readonly onStop?: 'dies' | 'ignores' | 'cleans-up';
+  /** How many processes it starts, which ignore the stop signal if it does. */
+  readonly children?: number;
+  /** How many of them have a session of their own. */
+  readonly sessions?: number;
+}
+
+/** Milliseconds from now on each clock; null: the sender does not have that clock. */
+export type Deadline = number | readonly (number | null)[];
+
+/** What redlock-run, the command or an accident does once the command is in place. */
+export type Event =
+  /** A line as redlock-run sends it: to both guards. */
+  | { readonly send: string }
+  /** The same, byte by byte, or a part of a line. */
+  | { readonly sendBytes: string }
+  | { readonly sendPart: string }
+  | { readonly deadlines: readonly [stopIn: Deadline, killIn: Deadline] }
+  /** The command exits with this code, or sends itself this signal. */
+  | { readonly exits: number }
+  | { readonly dies: number }
+  /** redlock-run dies: both sockets close. */
+  | 'run dies'
+  | 'outer dies'
+  | 'inner dies'
+  | 'outer stops'
+  | 'inner stops'
+  /** Nothing happens until the guard has reported this. */
+  | { readonly awaits: string }
+  /** Nothing happens until this many milliseconds have passed on all clocks. */
+  | { readonly passes: number };
+
+export interface Case {
+  readonly title: string;
+  readonly job?: Job;
+  readonly graceMs?: number;
+  readonly stopIn?: Deadline;
+  readonly killIn?: Deadline;
+  readonly events?: readonly Event[];
+  /** All of them, in order, but `started`. */
+  readonly reports: readonly string[];
+}
 
 const stubborn: Job = { onStop: 'ignores', children: 2, sessions: 1 };
 const hour = 3_600_000;

@@ -10,10 +10,9 @@ import { eventually, isAlive, isFrozen } from '../servers/processes.ts';
 import { MARK, survivorsOf } from '../servers/survivors.ts';
 import { dieWithUs, forget } from '../servers/watchdog.ts';
 import { guardFile } from './build.ts';
-import type { Deadline, Event, GuardUnderTest, Start } from './guard-under-test.ts';
+import type { Deadline, Event } from './cases.ts';
 
 const hour = 3_600_000;
-const jobScript = `${import.meta.dirname}/fixtures/job.sh`;
 
 export interface RealStart {
   /** Options other than --signal and --grace. */
@@ -32,7 +31,11 @@ export interface RealStart {
 /** The guards that have been started and not been seen to end. */
 const open = new Set<RealGuard>();
 
-export class RealGuard implements GuardUnderTest {
+export class RealGuard {
+  /**
+   * All until now, from both guards. An exit is without its instant, and a death by a signal
+   * without the count of what is left.
+   */
   readonly reports: string[] = [];
   /** The whole text of each report of an exit. */
   readonly exits: string[] = [];
@@ -96,6 +99,7 @@ export class RealGuard implements GuardUnderTest {
     return survivorsOf(this.#mark).map(({ pid }) => pid);
   }
 
+  /** Resolves when the command is in place, or could not be started. */
   async ready(): Promise<void> {
     const seen = () => `ready: ${this.reports.join(', ')}; ${this.#output}`;
     const hasFailed = () => this.reports.some((report) => report.startsWith('failed'));
@@ -141,6 +145,7 @@ export class RealGuard implements GuardUnderTest {
     for (const fd of [3, 4, 5] as const) this.#socket(fd).destroy();
   }
 
+  /** Resolves when no process of the command and no guard is left. */
   async gone(): Promise<void> {
     await this.#until(
       () => `the command is gone: ${JSON.stringify(survivorsOf(this.#mark))}; ${this.reports}`,
@@ -222,13 +227,6 @@ export class RealGuard implements GuardUnderTest {
       throw new Error(`not in time: ${what()}`);
     }
   }
-}
-
-/** A real command for a case, run by a real guard that has started it. */
-export function openReal({ job, ...start }: Start, file?: string): RealGuard {
-  const { onStop = 'dies', children = 0, sessions = 0 } = job;
-  const command = ['sh', jobScript, onStop, String(children), String(sessions)];
-  return new RealGuard(command, file === undefined ? start : { ...start, file });
 }
 
 /** For afterEach: no test leaves a process. */
