@@ -18,20 +18,21 @@ import { MasterQuery } from './master-query.ts';
 export async function list(call: Call): Promise<number> {
   const { args, settings, clock, print, printLines, tell, columns } = call;
   const query = await MasterQuery.of(settings, clock);
-  const names = await query.names(args.operands[0] ?? '*');
+  const names = await query.names(args.name || '*');
   // A lock that is free by now was released after its name had been found.
   const seen = (await query.look(names)).filter(({ state }) => state !== 'free');
   const canBeAnyKey = settings.prefix === '' && settings.protocol === 'redlock';
   const locks = canBeAnyKey ? seen.filter((lock) => !isMostLikelyNone(lock)) : seen;
   const leftOut = seen.length - locks.length;
-  const failures = query.failures();
   for (const line of query.failureLines()) tell(line);
   const { noQuorumLine } = query;
   if (args.has('--json')) print(jsonLine({ locks, leftOut }));
-  else if (locks.length > 0) printLines(fittedLines(listLines(locks, 60), columns));
-  else tell(noQuorumLine ?? (args.operands[0] === undefined ? 'no locks' : 'no locks match'));
-  if (leftOut > 0 && !args.has('--json')) tell(leftOutLine(leftOut));
-  if (failures.some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
+  else {
+    if (locks.length > 0) printLines(fittedLines(listLines(locks, 60), columns));
+    else tell(noQuorumLine ?? (args.name === '' ? 'no locks' : 'no locks match'));
+    if (leftOut > 0) tell(leftOutLine(leftOut));
+  }
+  if (query.failures().some((failed) => failed?.cause === 'misconfigured')) return exitCode.config;
   return noQuorumLine === null ? exitCode.ok : exitCode.unreachable;
 }
 
@@ -64,47 +65,33 @@ export function listLines(locks: readonly LockState[], maxNameChars: number): To
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
 
 /** All but the name. */
-function cellsOf({
-  state,
-  masters,
-  sharing,
-  slots,
-  holders,
-  remainingMs,
-  votes,
-  queue,
-  freeze,
-}: LockState): string[] {
+function cellsOf(lock: LockState): string[] {
+  const { state, masters, holders, freeze } = lock;
+  const waiting = lock.queue.length === 0 ? '' : String(lock.queue.length);
   const [first] = holders;
   if (state === 'frozen' && freeze) {
-    const end = freeze.remainingMs === null ? 'for ever' : roughly(freeze.remainingMs);
-    const waiting = queue.length === 0 ? '' : String(queue.length);
-    const held = [`${freeze.votes}/${masters}`, end, waiting, describeFreeze(freeze)];
-    return [state, ...held];
+    const left = leftText(freeze.remainingMs);
+    return [state, `${freeze.votes}/${masters}`, left, waiting, describeFreeze(freeze)];
   }
   const isKnown = first !== undefined && state !== 'unknown' && state !== 'misconfigured';
-  const left =
+  const leftMs =
     state === 'orphan'
-      ? (votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null)
-      : remainingMs;
-  const leftText = left === null ? 'for ever' : roughly(left);
+      ? (lock.votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null)
+      : lock.remainingMs;
+  const holder = first && (lock.sharing === 'exclusive' ? briefly(first) : together(lock));
+  // What bars the next one.
+  const frozen = freeze === null ? '' : `; ${describeFreeze(freeze)}`;
   return [
     state,
     `${first?.votes ?? 0}/${masters}`,
-    isKnown ? leftText : '',
-    queue.length === 0 ? '' : String(queue.length),
-    first === undefined
-      ? ''
-      : withFreeze(
-          freeze,
-          sharing === 'exclusive' ? briefly(first) : together({ sharing, slots, holders }),
-        ),
+    isKnown ? leftText(leftMs) : '',
+    waiting,
+    holder === undefined ? '' : holder + frozen,
   ];
 }
 
-/** The holder, and what bars the next one. */
-function withFreeze(freeze: LockState['freeze'], holder: string): string {
-  return freeze === null ? holder : `${holder}; ${describeFreeze(freeze)}`;
+function leftText(remainingMs: number | null): string {
+  return remainingMs === null ? 'for ever' : roughly(remainingMs);
 }
 
 function briefly({ kind, user, host, pid, label, token, endedAt, ...reason }: Holder): string {

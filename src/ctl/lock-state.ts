@@ -6,6 +6,7 @@ import { acquireVerdictOf, median, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause } from '../lock/types.ts';
 import { type HolderRecord, parseValue } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';
+import { isFailed } from '../redis/errors.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 import { failureLine } from '../text/lines.ts';
@@ -121,52 +122,43 @@ export interface MasterReport {
 export function lockStateOf(name: string, reports: readonly MasterReport[]): LockState {
   const quorum = quorumOf(reports.length);
   const views = reports.map(viewOf);
-  const values = [...new Set(views.flatMap(({ holdings }) => holdings.map(({ value }) => value)))];
-  const votesFor = (value: string) => views.filter((view) => standsOn(view, value)).length;
-  values.sort((a, b) => votesFor(b) - votesFor(a));
-  const shown = views.flatMap(({ snapshot, value }) => (snapshot?.type ? (value ?? []) : []));
-  const counts = [...new Set(shown)].map(
-    (value) => shown.filter((other) => other === value).length,
+  const all = views.flatMap(({ holdings }) => holdings);
+  const votesFor = (value: string) => views.filter((view) => showsValue(view, value)).length;
+  const values = [...new Set(all.map(({ value }) => value))].sort(
+    (a, b) => votesFor(b) - votesFor(a),
   );
+  const votes = views.map(({ holdings, vote }): MasterVote => {
+    const shown = holdings[0]?.value;
+    return { ...vote, holder: shown === undefined ? null : values.indexOf(shown) };
+  });
+  const fences = votes.flatMap(({ holder, fence }) => (holder === 0 ? (fence ?? []) : []));
+  const sharing = all.find(({ value }) => value === values[0])?.sharing;
   const freeze = shownFreezeOf(views.map(({ snapshot }) => snapshot?.freeze ?? null));
-  const holders = values.map((value) => holderOf(value, views, votesFor(value)));
-  const first = views.flatMap(({ holdings }) =>
-    holdings.filter(({ value }) => value === values[0]),
-  )[0]?.sharing;
-  const votes = views.map(
-    (view): MasterVote => ({
-      master: view.master,
-      vote: view.failed ? 'failed' : voteOf(view),
-      holder: view.holdings[0] === undefined ? null : values.indexOf(view.holdings[0].value),
-      remainingMs: remainingOn(view),
-      fence: view.snapshot?.fence ?? null,
-      failure: view.failed && { cause: view.failed.cause, message: failureLine(view.failed) },
-    }),
-  );
-  const fences = votes.flatMap(({ holder, fence }) =>
-    holder === 0 && fence !== null ? [fence] : [],
-  );
   return {
     name,
-    state: stateOf(views, counts, freeze?.votes ?? 0, quorum),
+    state: stateOf(views, freeze?.votes ?? 0, quorum),
     masters: reports.length,
     quorum,
-    sharing: first?.kind ?? 'exclusive',
-    slots: first?.kind === 'slots' ? first.slotCount : null,
-    holders,
+    sharing: sharing?.kind ?? 'exclusive',
+    slots: sharing?.kind === 'slots' ? sharing.slotCount : null,
+    holders: values.map((value) => holderOf(value, views, votesFor(value))),
     remainingMs: freeInMs(votes, quorum),
-    fence:
-      fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
+    fence: shownByQuorum(fences, quorum),
     votes,
     queue: queueOf(views),
     freeze,
   };
 }
 
+/** The number that a quorum shows; null: none. */
+export function shownByQuorum(shown: readonly number[], quorum: number): number | null {
+  return shown.find((one) => shown.filter((other) => other === one).length >= quorum) ?? null;
+}
+
 /** Every value on the masters that can be compared, by its token as --token takes it. */
 export function holdingsByToken(reports: readonly MasterReport[]): ReadonlyMap<string, Holding> {
   const snapshots = reports.flatMap(({ snapshot }) =>
-    'kind' in snapshot || snapshot.value === null ? [] : [snapshot],
+    isFailed(snapshot) || snapshot.value === null ? [] : [snapshot],
   );
   return new Map(snapshots.flatMap(holdingsOf).map((holding) => [tokenOf(holding.value), holding]));
 }
@@ -177,55 +169,57 @@ function tokenOf(value: string): string {
 }
 
 interface MasterView {
-  readonly master: string;
+  /** null: it failed. */
   readonly snapshot: LockSnapshot | null;
   /** The value, of a holder or a freeze, for which an attempt would be refused; null: none. */
   readonly value: string | null;
   readonly holdings: readonly Holding[];
+  /** Why its vote does not count; null: it does. */
   readonly failed: Failed | null;
+  readonly vote: Omit<MasterVote, 'holder'>;
 }
 
-function viewOf({ master, snapshot, restartFailure }: MasterReport): MasterView {
-  if ('kind' in snapshot)
-    return { master, snapshot: null, value: null, holdings: [], failed: snapshot };
-  const held = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
-  const value = held ?? snapshot.freeze?.value ?? null;
+function viewOf({ master, snapshot: answer, restartFailure }: MasterReport): MasterView {
+  const snapshot = isFailed(answer) ? null : answer;
+  const { type = null, freeze = null } = snapshot ?? {};
+  const held = type === null ? null : (snapshot?.value ?? `(a ${type})`);
+  const value = held ?? freeze?.value ?? null;
+  const restarted = value === null ? restartFailure : null;
+  const failed = isFailed(answer) ? answer : restarted;
+  const shown = type === null ? freeze : snapshot;
   return {
-    master,
     snapshot,
     value,
-    holdings: holdingsOf(snapshot),
-    failed: value === null ? restartFailure : null,
+    holdings: snapshot === null ? [] : holdingsOf(snapshot),
+    failed,
+    vote: {
+      master,
+      vote: failed ? 'failed' : voteFor(value, type),
+      remainingMs: shown?.remainingMs ?? null,
+      fence: snapshot?.fence ?? null,
+      failure: failed && { cause: failed.cause, message: failureLine(failed) },
+    },
   };
 }
 
-/** The vote of a master that answers. */
-function voteOf({ snapshot, value }: MasterView): MasterVote['vote'] {
+function voteFor(value: string | null, type: string | null): MasterVote['vote'] {
   if (value === null) return 'free';
-  return snapshot?.type ? 'held' : 'frozen';
+  return type === null ? 'frozen' : 'held';
 }
 
-/** null: it does not expire, or there is nothing that could. */
-function remainingOn({ snapshot }: MasterView): number | null {
-  return (snapshot?.type ? snapshot.remainingMs : snapshot?.freeze?.remainingMs) ?? null;
-}
-
-function stateOf(
-  views: readonly MasterView[],
-  counts: readonly number[],
-  freezeVotes: number,
-  quorum: number,
-): State {
+function stateOf(views: readonly MasterView[], freezeVotes: number, quorum: number): State {
   const replies = views.map(({ value, failed }): AcquireReply => {
     if (failed) return failed;
     if (value === null) return { kind: 'granted', fence: null };
     return { kind: 'refused', holder: value, remainingMs: null, position: null, masterTimeUs: 0 };
   });
+  const held = views.flatMap(({ snapshot, value }) => (snapshot?.type ? (value ?? []) : []));
   switch (acquireVerdictOf(replies, views.length)) {
     case 'granted':
-      return counts.length > 0 ? 'orphan' : 'free';
+      return held.length > 0 ? 'orphan' : 'free';
     case 'busy':
-      if (counts.some((count) => count >= quorum)) return 'held';
+      if (held.some((value) => held.filter((other) => other === value).length >= quorum))
+        return 'held';
       return freezeVotes >= quorum ? 'frozen' : 'split';
     case 'misconfigured':
       return 'misconfigured';
@@ -234,26 +228,27 @@ function stateOf(
   }
 }
 
-function standsOn({ holdings }: MasterView, value: string): boolean {
+function showsValue({ holdings }: MasterView, value: string): boolean {
   return holdings.some((holding) => holding.value === value);
 }
 
 function holderOf(value: string, views: readonly MasterView[], votes: number): Holder {
-  const view = views.find((one) => standsOn(one, value));
-  const type = view?.snapshot?.type;
+  const view = views.find((one) => showsValue(one, value));
+  const type = view?.snapshot?.type ?? 'unknown';
   const sharing = view?.holdings.find((holding) => holding.value === value)?.sharing;
-  const slot = sharing?.kind === 'slots' ? sharing.slot : null;
-  const noRun = { forPid: null, slot, votes, endedAt: null };
-  if (type !== 'string')
-    return { kind: type ?? 'unknown', token: null, ...shownRecord(null), ...noRun };
   const { token: raw, record } = parseValue(value);
-  const token = isCut(value) ? null : withBytesEscaped(raw);
-  if (record === null) return { kind: 'string', token, ...shownRecord(null), ...noRun };
+  const ours = type === 'string' ? record : null;
   const endings = views.flatMap(({ snapshot }) => snapshot?.endings ?? []);
-  const times = endings.flatMap((one) => (one.token === raw ? [one.atMs] : []));
-  const endedAt = times.length === 0 ? null : iso(median(times));
-  const forPid = record.forPid ?? null;
-  return { kind: 'redlock-run', token, ...shownRecord(record), forPid, slot, votes, endedAt };
+  const times = endings.flatMap(({ token, atMs }) => (token === raw ? [atMs] : []));
+  return {
+    kind: ours === null ? type : 'redlock-run',
+    token: type !== 'string' || isCut(value) ? null : withBytesEscaped(raw),
+    ...shownRecord(ours),
+    forPid: ours?.forPid ?? null,
+    slot: sharing?.kind === 'slots' ? sharing.slot : null,
+    votes,
+    endedAt: ours === null || times.length === 0 ? null : iso(median(times)),
+  };
 }
 
 export function shownRecord(record: HolderRecord | null): ShownRecord {
@@ -261,11 +256,12 @@ export function shownRecord(record: HolderRecord | null): ShownRecord {
   return { host, pid, user, since, label, note: record?.note ?? null, url: record?.url ?? null };
 }
 
+/** null: a quorum is free, or will not be by itself. */
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
   const freeCount = votes.filter(({ vote }) => vote === 'free').length;
   if (freeCount >= quorum) return null;
-  const held = votes.filter(({ vote }) => vote === 'held' || vote === 'frozen');
-  const expiries = held
+  const expiries = votes
+    .filter(({ vote }) => vote === 'held' || vote === 'frozen')
     .map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY)
     .sort((a, b) => a - b);
   const lastMs = expiries[quorum - freeCount - 1] ?? Number.POSITIVE_INFINITY;

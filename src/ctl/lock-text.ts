@@ -10,13 +10,6 @@ import { leaseEnd, reasonBehind, reasonParts, roughly } from '../text/lines.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState, MasterVote, State } from './lock-state.ts';
 
-/** Several lines, ends with a newline. */
-export function renderLock(lock: LockState): string {
-  return lockLines(lock)
-    .map(({ text }) => `${text}\n`)
-    .join('');
-}
-
 /** The tone of a lock in this state. */
 export const toneOf: Readonly<Record<State, Tone>> = {
   free: 'good',
@@ -30,27 +23,25 @@ export const toneOf: Readonly<Record<State, Tone>> = {
 
 /** The headline, more about the holder, the votes, the wait queue. */
 export function lockLines(lock: LockState): TonedLine[] {
-  const { queue } = lock;
-  const votes = renderTable(
-    ['MASTER', 'VOTE', 'LEFT', ''],
-    lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, lock)]),
-  );
-  const rows = queue.map((waiter) => [
+  const { queue, votes } = lock;
+  const voteRows = votes.map((one) => [one.master, one.vote, leftOf(one), remarkOn(one, lock)]);
+  const [head = '', ...rows] = renderTable(['MASTER', 'VOTE', 'LEFT', ''], voteRows)
+    .trimEnd()
+    .split('\n');
+  const waiterRows = queue.map((waiter) => [
     String(waiter.position),
     roughly(waiter.waitedMs),
     waiterOf(waiter),
   ]);
-  const waiters =
-    queue.length === 0 ? '' : `\n${renderTable(['POSITION', 'WAITING FOR', 'WAITER'], rows)}`;
-  const [head, ...lines] = toned(votes, 'plain');
+  const waiters = renderTable(['POSITION', 'WAITING FOR', 'WAITER'], waiterRows);
   return [
     ...toned(`${quoted(lock.name)}: ${headlineOf(lock)}`, toneOf[lock.state]),
     ...toned(`${detailOf(lock)}\n`, 'plain'),
-    ...(head ? [{ ...head, tone: 'head' } as const] : []),
-    ...lines.map(({ text }, at): TonedLine => {
-      return { text, tone: lock.votes[at]?.failure ? 'bad' : 'plain' };
+    { text: head, tone: 'head' },
+    ...rows.map((text, at): TonedLine => {
+      return { text, tone: votes[at]?.failure ? 'bad' : 'plain' };
     }),
-    ...toned(waiters, 'plain'),
+    ...toned(waiters && `\n${waiters}`, 'plain'),
   ];
 }
 
@@ -98,11 +89,7 @@ export function headlineOf(lock: LockState): string {
 }
 
 /** The headline of a lock that several may hold. */
-export function together({
-  sharing,
-  slots,
-  holders,
-}: Pick<LockState, 'sharing' | 'slots' | 'holders'>): string {
+export function together({ sharing, slots, holders }: LockState): string {
   const endedCount = holders.filter(({ endedAt }) => endedAt !== null).length;
   const ended = endedCount === 0 ? '' : `, ${endedCount} ended`;
   if (sharing === 'slots') return `${holders.length} of ${slots} slots held${ended}`;
@@ -120,24 +107,26 @@ export function describe(holder: Holder): string {
     const parts = [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end];
     return parts.map((part) => printable(part ?? '')).join(', ') + reasonBehind(holder);
   }
-  if (holder.kind === 'string') return `another program (${foreignValue(holder, 40)})`;
-  return `another program (a key of type ${holder.kind})`;
-}
-
-/** The value that another program has set. */
-function foreignValue({ token }: Holder, maxChars: number): string {
-  return token === null ? 'a value too long to be shown' : `value ${printable(token, maxChars)}`;
+  if (holder.kind !== 'string') return `another program (a key of type ${holder.kind})`;
+  const { token } = holder;
+  const value = token === null ? 'a value too long to be shown' : `value ${printable(token, 40)}`;
+  return `another program (${value})`;
 }
 
 /** More about the holder, or a table of several holders. */
-function detailOf(lock: LockState): string {
-  const { sharing, slots, holders, fence } = lock;
+function detailOf({ sharing, slots, holders, fence, masters }: LockState): string {
   const [holder, ...others] = holders;
   if (sharing !== 'exclusive') {
-    const head = ['SLOT', 'HOLDER', 'TOKEN', 'VOTES'].slice(slots === null ? 1 : 0);
+    const from = slots === null ? 1 : 0; // Without the slot.
+    const rows = holders.map((one) => [
+      String(one.slot ?? ''),
+      describe(one),
+      printable(one.token ?? ''),
+      `${one.votes}/${masters}`,
+    ]);
     return renderTable(
-      head,
-      holders.map((one) => togetherRow(lock, one)),
+      ['SLOT', 'HOLDER', 'TOKEN', 'VOTES'].slice(from),
+      rows.map((row) => row.slice(from)),
     );
   }
   if (holder === undefined || others.length > 0) return '';
@@ -152,16 +141,6 @@ function detailOf(lock: LockState): string {
 /** How long a lock is kept after its run; null: its run has not ended, or this is not known. */
 function keptFor({ holders: [first], remainingMs }: LockState): string | null {
   return first?.endedAt && remainingMs !== null ? `kept for another ${roughly(remainingMs)}` : null;
-}
-
-function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
-  const row = [
-    String(holder.slot ?? ''),
-    describe(holder),
-    printable(holder.token ?? ''),
-    `${holder.votes}/${masters}`,
-  ];
-  return slots === null ? row.slice(1) : row;
 }
 
 /** "ops@web1, pid 4711, deploy.sh", how it waits and why; the id, if that does not tell it. */

@@ -99,7 +99,7 @@ const rows: readonly VerbRow[] = [
     operands: 'NAME',
     summary: 'wait until a lock is free, without taking it; exits 75 when it is still held',
     options: [ofRun('--wait'), json],
-    load: async () => (await import('./wait.ts')).waitUntilFree,
+    load: async () => (await import('./wait.ts')).wait,
   },
   {
     verb: 'stop',
@@ -160,7 +160,7 @@ const rows: readonly VerbRow[] = [
     operands: 'NAME',
     summary: 'acquire a lock for one --ttl, for several steps, and print its token; not extended',
     options: [ofRun('--shared'), onceTtl, ...acquiring],
-    load: async () => (await import('./steps/acquire.ts')).acquireForScript,
+    load: async () => (await import('./steps/acquire.ts')).acquire,
   },
   {
     verb: 'hold',

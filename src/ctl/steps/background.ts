@@ -13,14 +13,6 @@ import { type Call, holderRoleName } from '../call.ts';
 /** The confirmation that the token has been printed. */
 const told = 'told';
 
-export interface HolderRole {
-  readonly owner: ProcessId;
-  /** redlockctl has ended before it confirmed. */
-  readonly abandoned: AbortSignal;
-  /** Resolves with whether redlockctl has confirmed; the daemon then uses nothing of its caller. */
-  handOver(): Promise<boolean>;
-}
-
 /** Starts the daemon and prints what it prints. Returns the exit code. */
 export async function startInBackground(call: Call): Promise<number> {
   const { program, environment, print, flushed, stderr, interrupted } = call;
@@ -56,6 +48,15 @@ export async function startInBackground(call: Call): Promise<number> {
   return code ?? exitCode.ok;
 }
 
+interface HolderRole {
+  /** The process that the daemon holds the lock for. */
+  readonly owner: ProcessId;
+  /** redlockctl has ended before it confirmed. */
+  readonly abandoned: AbortSignal;
+  /** Resolves with whether redlockctl has confirmed; the daemon then uses nothing of its caller. */
+  handOver(): Promise<boolean>;
+}
+
 /**
  * The role of this process when it is the daemon; null: called by a user. *Invariant:* with the
  * variable set it starts no daemon, which could start another one, without end.
@@ -83,11 +84,8 @@ export function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
     process.chdir('/');
     return confirmed;
   };
-  return {
-    owner: { pid: Number(pid), startedAt: Number(startedAt) },
-    abandoned: abandoned.signal,
-    handOver,
-  };
+  const owner = { pid: Number(pid), startedAt: Number(startedAt) };
+  return { owner, abandoned: abandoned.signal, handOver };
 }
 
 /** The process of --while-pid; null without it. */

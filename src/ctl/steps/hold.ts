@@ -4,59 +4,57 @@
 // the history tell.
 
 import os from 'node:os';
+import { refuseTimings } from '../../config/rules.ts';
 import { renderRun } from '../../lock/history.ts';
-import type { Lease } from '../../lock/types.ts';
+import { HolderChannel } from '../../lock/people.ts';
 import { isThere } from '../../system/process-table.ts';
 import { exitCode } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
-import { checkTimings, failed, handleText, holderOf, nameOf, requestOf } from './acquisition.ts';
+import { handleText, holderOf, openRequest, refuse } from './acquire.ts';
 import { holderRole, ownerFor, startInBackground } from './background.ts';
 import { type End, type HoldRequest, hold as holdLock } from './holder-daemon.ts';
-import { openRedlock } from './opened-redlock.ts';
 
 const label = 'redlockctl hold';
 
 export async function hold(call: Call): Promise<number> {
-  const { args, settings, holderRecord, environment, print, tell, interrupted } = call;
+  const { args, settings, environment, print, tell } = call;
   const role = holderRole(environment);
-  checkTimings(call, true);
+  refuseTimings(settings, true, settings.timingPlaces);
   if (role === null && args.has('--background')) return startInBackground(call);
   const owner = role?.owner ?? ownerFor(call);
-  const name = nameOf(call);
-  const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
+  const ended = AbortSignal.any([call.interrupted(), ...(role ? [role.abandoned] : [])]);
   // Nothing of a daemon is read once its token has been printed.
   let isRead = true;
-  const { close, endNotice, listen, ...opened } = await openRedlock(call, (line) => {
+  const tellReader = (line: string) => {
     if (isRead) tell(line);
-  });
+  };
+  const { request, masters, close } = await openRequest(call, label, ended, tellReader, owner?.pid);
   const isWanted = () => owner === null || isThere(owner);
   const kept = await holdLock({
-    ...requestOf(call, opened, label, ended, owner?.pid),
+    ...request,
     timings: settings,
-    listen,
+    listen: (...asked) => new HolderChannel(masters, ...asked),
     isWanted,
     handOver: async (lease) => {
-      print(handleText(call, lease, { pid: holderRecord().pid }));
+      print(handleText(call, lease, { pid: call.holderRecord().pid }));
       isRead = role === null;
       return role === null || role.handOver();
     },
     lineOfEnd: settings.hasHistory ? lineBy(call, ended) : () => null,
   });
-  endNotice();
   await close();
+  const name = quoted(args.name);
   if (kept.kind === 'not-acquired') {
-    if (kept.acquisition.kind === 'aborted' && !isWanted()) {
-      tell(`aborted: ${quoted(name)}: the process for which it was to be held has ended`);
-    }
-    return failed(name, kept.acquisition, call);
+    if (kept.acquisition.kind === 'aborted' && !isWanted())
+      tell(`aborted: ${name}: the process for which it was to be held has ended`);
+    return refuse(call, kept.acquisition);
   }
-  if (kept.end === 'stopped' && role === null)
-    tell(`stopped: ${quoted(name)}: a person asked for it; nothing was stopped (see history)`);
-  if (kept.end === 'stopped') return exitCode.lost;
-  if (kept.end !== 'lost') return exitCode.ok;
-  if (role === null) tell(`lost: ${quoted(name)}: others may have it; nothing was stopped`);
-  return exitCode.lost;
+  const isSeen = role === null;
+  if (isSeen && kept.end === 'stopped')
+    tell(`stopped: ${name}: a person asked for it; nothing was stopped (see history)`);
+  if (isSeen && kept.end === 'lost') tell(`lost: ${name}: others may have it; nothing was stopped`);
+  return kept.end === 'stopped' || kept.end === 'lost' ? exitCode.lost : exitCode.ok;
 }
 
 /** The line in the history for each end. */
@@ -69,7 +67,7 @@ const facts = {
 } as const satisfies Record<End, object>;
 
 function lineBy(call: Call, ended: AbortSignal): HoldRequest['lineOfEnd'] {
-  return ({ claim, fence }: Lease, end, waitMs, heldMs) => {
+  return ({ claim, fence }, end, waitMs, heldMs) => {
     const { since, ...holder } = holderOf(call, label);
     const number = os.constants.signals[ended.reason as NodeJS.Signals];
     return renderRun({

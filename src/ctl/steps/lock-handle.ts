@@ -6,9 +6,9 @@ import { defaultDriftFactor, quorumOf, validUntilOf } from '../../lock/quorum.ts
 import type { Redlock } from '../../lock/redlock.ts';
 import { alone, type ReleaseReply, type Sharing } from '../../lock/types.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
-import type { LockSnapshot } from '../../redis/snapshot.ts';
-import { type Holding, holdingsOf } from '../holdings.ts';
-import { holdingsByToken, type MasterReport } from '../lock-state.ts';
+import { isFailed } from '../../redis/errors.ts';
+import { holdingsOf } from '../holdings.ts';
+import { holdingsByToken, type MasterReport, shownByQuorum } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
 
 export interface LockHandle {
@@ -38,17 +38,8 @@ export async function extendBy(
     const ownership = await ownershipNow(handle, query);
     if (ownership.kind !== 'held') return ownership;
     const { value, sharing, fence, remainingMs } = ownership;
-    const isFenced = fence !== null;
-    const claim = {
-      ...alone,
-      resources: [handle.name],
-      sharing,
-      token: handle.token,
-      value,
-      ttlMs,
-      isFenced,
-      waiter: null,
-    };
+    const wish = { ...alone, resources: [handle.name], sharing, ttlMs, isFenced: fence !== null };
+    const claim = { ...wish, token: handle.token, value, waiter: null };
     const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
     const extension = await redlock.extend(lease, new AbortController().signal);
     const now = clock.now();
@@ -110,8 +101,7 @@ type Ownership =
       readonly remainingMs: number;
       readonly fence: number | null;
     }
-  | { readonly kind: 'lost' }
-  | { readonly kind: 'unknown' };
+  | { readonly kind: 'lost' | 'unknown' };
 
 /**
  * A quorum that shows the value confirms that no other client has had the lock since, because a
@@ -120,19 +110,20 @@ type Ownership =
 export function ownershipOf(reports: readonly MasterReport[], token: string): Ownership {
   const quorum = quorumOf(reports.length);
   const { value, sharing } = holdingsByToken(reports).get(token) ?? {};
-  const holdingOf = (snapshot: LockSnapshot): Holding | undefined =>
-    holdingsOf(snapshot).find((one) => one.value === value);
-  const snapshots = reports.flatMap(({ snapshot }) => ('kind' in snapshot ? [] : [snapshot]));
-  const own = snapshots.filter((snapshot) => holdingOf(snapshot) !== undefined);
+  const snapshots = reports.flatMap(({ snapshot }) => (isFailed(snapshot) ? [] : [snapshot]));
+  const own = snapshots.flatMap((snapshot) => {
+    const holding = holdingsOf(snapshot).find((one) => one.value === value);
+    return holding === undefined ? [] : [{ ...holding, fence: snapshot.fence }];
+  });
   const silentCount = reports.length - snapshots.length;
-  if (value === undefined || sharing === undefined || own.length < quorum) {
-    return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
-  }
+  if (value === undefined || sharing === undefined || own.length < quorum)
+    return { kind: own.length + silentCount >= quorum ? 'unknown' : 'lost' };
   const remaining = own
-    .map((snapshot) => holdingOf(snapshot)?.remainingMs ?? Number.POSITIVE_INFINITY)
+    .map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY)
     .sort((a, b) => b - a);
-  const fences = own.flatMap(({ fence }) => fence ?? []);
-  const fence =
-    fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
+  const fence = shownByQuorum(
+    own.flatMap((one) => one.fence ?? []),
+    quorum,
+  );
   return { kind: 'held', value, sharing, remainingMs: remaining[quorum - 1] ?? 0, fence };
 }

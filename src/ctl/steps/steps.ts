@@ -16,20 +16,26 @@ import { type Answer, extendBy, type LockHandle, look, releaseByToken } from './
 export async function extend(call: Call): Promise<number> {
   const handle = handleOf(call);
   const { settings, clock } = call;
-  return told(call, handle, (query) =>
+  return take(call, handle, (query) =>
     extendBy(handle, settings.ttlMs, query, new Redlock(query.servers, clock, settings, () => {})),
   );
 }
 
 export async function release(call: Call): Promise<number> {
   const handle = handleOf(call);
-  return told(call, handle, (query) => releaseByToken(handle, query));
+  return take(call, handle, (query) => releaseByToken(handle, query));
 }
 
 export async function check(call: Call): Promise<number> {
   if (isAboutPast(call)) return checkPast(call);
   const handle = checkedOf(call);
-  return told(call, handle, (query) => look(handle, query));
+  return take(call, handle, (query) => look(handle, query));
+}
+
+function handleOf({ args }: Call): LockHandle {
+  const token = args.textOf('--token');
+  if (token === null) throw new UsageError(`${args.verb}: --token missing (acquire prints it)`);
+  return { name: args.name, token };
 }
 
 /** The lock that is asked for: of the token, or of a run around this process. */
@@ -48,24 +54,28 @@ function checkedOf({ args, environment }: Call): LockHandle {
   );
 }
 
-/** Takes the step, and tells what has come of it; of masters that do not answer, also why. */
-async function told(
-  call: Call,
+/** Takes the step and reports its result; of masters that do not answer, also why. */
+async function take(
+  { args, settings, clock, print, tell }: Call,
   handle: LockHandle,
   step: (query: MasterQuery) => Promise<Answer>,
 ): Promise<number> {
-  const query = await MasterQuery.of(call.settings, call.clock);
+  const query = await MasterQuery.of(settings, clock);
   const answer = await step(query);
   query.close();
+  const { kind: outcome } = answer;
+  const name = quoted(handle.name);
+  const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
+  if (args.has('--json')) {
+    const wholeMs = validMs === null ? null : Math.floor(validMs);
+    print(jsonLine({ name: handle.name, outcome, validMs: wholeMs }));
+  } else if (outcome === 'lost')
+    tell(`lost: ${name}: not held with this token (see redlockctl status)`);
+  else if (outcome === 'unknown')
+    tell(`no quorum: ${name}: ${query.failureLines().join('; ') || 'too few answered to tell'}`);
+  else print(`${outcome}: ${name}${validMs === null ? '' : `: for another ${roughly(validMs)}`}\n`);
   const isMisconfigured = query.failures().some((failed) => failed?.cause === 'misconfigured');
-  tellOf(call, handle, answer, query.failureLines());
-  return answer.kind === 'unknown' && isMisconfigured ? exitCode.config : codes[answer.kind];
-}
-
-function handleOf({ args }: Call): LockHandle {
-  const token = args.textOf('--token');
-  if (token === null) throw new UsageError(`${args.verb}: --token missing (acquire prints it)`);
-  return { name: args.operands[0] ?? '', token };
+  return outcome === 'unknown' && isMisconfigured ? exitCode.config : codes[outcome];
 }
 
 const codes: Readonly<Record<Answer['kind'], number>> = {
@@ -74,23 +84,3 @@ const codes: Readonly<Record<Answer['kind'], number>> = {
   lost: exitCode.lost,
   unknown: exitCode.unreachable,
 };
-
-function tellOf(
-  { args, print, tell }: Call,
-  { name }: LockHandle,
-  answer: Answer,
-  failures: readonly string[],
-): void {
-  const { kind: outcome } = answer;
-  const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
-  if (args.has('--json')) {
-    print(jsonLine({ name, outcome, validMs: validMs === null ? null : Math.floor(validMs) }));
-  } else if (outcome === 'lost')
-    tell(`lost: ${quoted(name)}: not held with this token (see redlockctl status)`);
-  else if (outcome === 'unknown')
-    tell(`no quorum: ${quoted(name)}: ${failures.join('; ') || 'too few answered to tell'}`);
-  else
-    print(
-      `${outcome}: ${quoted(name)}${validMs === null ? '' : `: for another ${roughly(validMs)}`}\n`,
-    );
-}

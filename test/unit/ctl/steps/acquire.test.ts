@@ -1,7 +1,7 @@
 // How a step of redlockctl that got no lock ends: each kind has its exit code and its line.
 
 import { expect, test } from 'vitest';
-import { failed } from '../../../../src/ctl/steps/acquisition.ts';
+import { refuse } from '../../../../src/ctl/steps/acquire.ts';
 import type { NotAcquired } from '../../../../src/lock/wait.ts';
 
 const failures = [{ master: 'redis://a', failed: { cause: 'timeout', message: 'no answer' } }];
@@ -16,8 +16,11 @@ test.each([
   [{ kind: 'too-slow', elapsedMs: 2_000 }, 69, /^no quorum: "a": .*took 2s.*\(raise --ttl\)$/],
 ])('%j exits with %i', (acquisition, code, line) => {
   const told: string[] = [];
-  const settings = { conflictExitCode: 75, waitMs: 0 } as Parameters<typeof failed>[2]['settings'];
-  const tell = (text: string) => void told.push(text);
-  expect(failed('a', acquisition as unknown as NotAcquired, { settings, tell })).toBe(code);
+  const call = {
+    args: { name: 'a' },
+    settings: { conflictExitCode: 75, waitMs: 0 },
+    tell: (text: string) => void told.push(text),
+  } as Parameters<typeof refuse>[0];
+  expect(refuse(call, acquisition as unknown as NotAcquired)).toBe(code);
   expect(told).toEqual(line === null ? [] : [expect.stringMatching(line)]);
 });
