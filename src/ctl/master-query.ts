@@ -18,7 +18,7 @@ import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts'
 import type { CtlSettings } from './settings.ts';
 
 /** Locks read in one request: about a millisecond of a master's time. */
-export const batchSize = 100;
+const batchSize = 100;
 /** Histories read in one request; the reply has room for some thousands of lines. */
 const historyBatchSize = 250;
 /** More lines than a master keeps of one lock (lines.lua). */

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { type LockState, lockStateOf } from '../../../src/ctl/lock-state.ts';
-import { renderTop, Watch } from '../../../src/ctl/top.ts';
+import { readTop, renderTop } from '../../../src/ctl/top.ts';
 
 function lock(name: string, values: (string | null)[], waiterCount = 0): LockState {
   const queue = Array.from({ length: waiterCount }, (_, at) => ({
@@ -33,8 +33,7 @@ const masters = ['a', 'b', 'c'].map((name) => ({
 const many = Array.from({ length: 100 }, (_, at) => held(`the-deploy-of-everything-in-${at}-日本`));
 
 function view(locks: LockState[], columns = 80, rows = 24, offset = 0) {
-  const known = { locks, knownCount: locks.length };
-  const { lines, lockCount } = renderTop(masters, known, offset, { columns, rows });
+  const { lines, lockCount } = renderTop({ masters, locks }, offset, { columns, rows });
   return { texts: lines.map(({ text }) => text), lines, lockCount };
 }
 
@@ -84,7 +83,7 @@ describe('without a lock', () => {
   ])('with %i failing masters of three: %s', (count, text) => {
     const answers = masters.map((one, at) => ({ ...one, isFailed: at < count }));
     const size = { columns: 80, rows: 24 };
-    const { lines } = renderTop(answers, { locks: [], knownCount: 0 }, 0, size);
+    const { lines } = renderTop({ masters: answers, locks: [] }, 0, size);
     expect(lines.find(({ tone }) => tone === 'head')?.text).toBe(text);
     expect(lines.filter(({ tone }) => tone === 'bad')).toHaveLength(count);
   });
@@ -102,8 +101,7 @@ it.each([
 it('most waiters first, then locks not simply held, then by name', async () => {
   const orphan = lock('orphan', ['x', null, null]);
   const locks = [held('c'), held('b'), orphan, held('z', 2), held('y', 5)];
-  const query = { reset() {}, servers: [], ask: async () => [], look: async () => locks };
-  const watch = new Watch(query as unknown as ConstructorParameters<typeof Watch>[0]);
-  await watch.step([]);
-  expect(watch.locks.map(({ name }) => name)).toEqual(['y', 'z', 'orphan', 'b', 'c']);
+  const query = { reset() {}, ask: async () => [], names: async () => [], look: async () => locks };
+  const read = await readTop(query as unknown as Parameters<typeof readTop>[0], '*');
+  expect(read.locks.map(({ name }) => name)).toEqual(['y', 'z', 'orphan', 'b', 'c']);
 });
