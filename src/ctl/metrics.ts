@@ -7,6 +7,7 @@ import { writeFile } from '../config/output-file.ts';
 import { vanished } from '../lock/history.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { Failed } from '../lock/types.ts';
+import { isFailed } from '../redis/errors.ts';
 import type { SeenHistory } from '../redis/snapshot.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
@@ -56,52 +57,47 @@ function escaped(value: string): string {
   return printable(value, maxLabelChars).replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n');
 }
 
-/** What was read: masters with why they do not count, locks, and all runs of their histories. */
-export interface Reading {
-  readonly masters: readonly { readonly name: string; readonly failed: Failed | null }[];
-  readonly locks: readonly LockState[];
+/** What is known of one lock; `runs`: of its history, by their end. */
+interface KnownLock {
+  readonly lock: LockState;
   readonly runs: readonly PastRun[];
-  /** By name, of each master. */
-  readonly histories: ReadonlyMap<string, readonly SeenHistory[]>;
+  readonly histories: readonly SeenHistory[];
   /** The time of day, in ms since 1970. */
   readonly nowMs: number;
 }
 
-/** Lock by lock a number, or null: it has no sample. */
-type Reader = (
-  lock: LockState,
-  runs: readonly PastRun[],
-  nowMs: number,
-  histories: readonly SeenHistory[],
-) => number | null;
-
-const perLock: readonly (readonly [name: string, help: string, read: Reader])[] = [
+/** For each lock a number, or null: it has no sample. */
+const perLock: readonly (readonly [
+  name: string,
+  help: string,
+  read: (known: KnownLock) => number | null,
+])[] = [
   [
     'redlock_held_seconds',
     'How long the lock has been held, by the longest of its present holders.',
     heldSeconds,
   ],
-  ['redlock_waiters', 'How many runs wait for the lock.', ({ queue }) => queue.length],
+  ['redlock_waiters', 'How many runs wait for the lock.', ({ lock }) => lock.queue.length],
   [
     'redlock_frozen_seconds',
     'How long a person has let no new run start (redlockctl freeze).',
-    ({ freeze, quorum }, _, nowMs) =>
+    ({ lock: { freeze, quorum }, nowMs }) =>
       freeze === null || freeze.votes < quorum ? null : secondsSince(freeze.since, nowMs),
   ],
   [
     'redlock_last_success_timestamp_seconds',
     'When a command last ended well under the lock, as far as the history goes back.',
-    (_, runs) => instantOf(runs.findLast((run) => kindOf(run) === 'done')),
+    ({ runs }) => instantOf(runs.findLast((run) => kindOf(run) === 'done')),
   ],
   [
     'redlock_last_run_timestamp_seconds',
     'When a command last ended under the lock, well or not.',
-    (_, runs) => instantOf(runs.findLast(hasRun)),
+    ({ runs }) => instantOf(runs.findLast(hasRun)),
   ],
   [
     'redlock_last_duration_seconds',
     'How long the last command under the lock held it.',
-    (_, runs) => {
+    ({ runs }) => {
       const heldMs = runs.findLast(hasRun)?.heldMs ?? null;
       return heldMs === null ? null : heldMs / 1000;
     },
@@ -109,50 +105,39 @@ const perLock: readonly (readonly [name: string, help: string, read: Reader])[] 
   [
     'redlock_skips',
     'How many runs did not happen because the lock was held, since a command last ended well.',
-    (_, _runs, _nowMs, histories) => lastSuccessOf(histories).skipCount,
+    ({ histories }) => lastSuccessOf(histories).skipCount,
   ],
   [
     'redlock_losses',
     'How many runs in the history lost the lock while their command ran.',
-    (_, runs) => runs.filter((run) => kindOf(run) === 'lost').length,
+    ({ runs }) => runs.filter((run) => kindOf(run) === 'lost').length,
   ],
 ];
 
-function metricsOf({ masters, locks, runs, histories, nowMs }: Reading): Metric[] {
-  const known = locks.filter(({ state }) => state !== 'unknown' && state !== 'misconfigured');
-  const runsOf = new Map(known.map(({ name }) => [name, [] as PastRun[]]));
-  for (const run of [...runs].sort((a, b) => endOf(a) - endOf(b))) runsOf.get(run.name)?.push(run);
-  const perName = (read: Reader): Sample[] =>
-    known.flatMap((lock) => {
-      const value = read(lock, runsOf.get(lock.name) ?? [], nowMs, histories.get(lock.name) ?? []);
-      return value === null ? [] : [{ labels: { lock: lock.name }, value }];
-    });
+function metricsOf(
+  masters: readonly { readonly name: string; readonly failed: Failed | null }[],
+  known: readonly KnownLock[],
+): Metric[] {
+  const gauge = (name: string, help: string, samples: readonly Sample[]): Metric => {
+    return { name, help, type: 'gauge', samples };
+  };
+  const up = masters.map(({ name, failed }) => {
+    return { labels: { master: name }, value: failed === null ? 1 : 0 };
+  });
   return [
-    {
-      name: 'redlock_master_up',
-      help: 'Whether the master answers and may vote.',
-      type: 'gauge',
-      samples: masters.map(({ name, failed }) => ({
-        labels: { master: name },
-        value: failed === null ? 1 : 0,
-      })),
-    },
-    ...perLock.map(([name, help, read]) => ({
-      name,
-      help,
-      type: 'gauge' as const,
-      samples: perName(read),
-    })),
-    {
-      name: 'redlock_runs',
-      help: 'How many runs in the history ended so.',
-      type: 'gauge',
-      samples: known.flatMap(({ name }) => outcomesOf(name, runsOf.get(name) ?? [])),
-    },
+    gauge('redlock_master_up', 'Whether the master answers and may vote.', up),
+    ...perLock.map(([name, help, read]) => {
+      const samples = known.flatMap((one): Sample[] => {
+        const value = read(one);
+        return value === null ? [] : [{ labels: { lock: one.lock.name }, value }];
+      });
+      return gauge(name, help, samples);
+    }),
+    gauge('redlock_runs', 'How many runs in the history ended so.', known.flatMap(outcomesOf)),
   ];
 }
 
-function outcomesOf(lock: string, runs: readonly PastRun[]): Sample[] {
+function outcomesOf({ lock: { name: lock }, runs }: KnownLock): Sample[] {
   const counts = new Map<string, number>();
   for (const { outcome, endedAt, count } of runs)
     if (endedAt !== null || outcome === vanished)
@@ -161,11 +146,7 @@ function outcomesOf(lock: string, runs: readonly PastRun[]): Sample[] {
 }
 
 /** A holder whose run has ended, and whose lock is kept, does not count. */
-function heldSeconds(
-  { state, holders }: LockState,
-  runs: readonly PastRun[],
-  nowMs: number,
-): number | null {
+function heldSeconds({ lock: { state, holders }, runs, nowMs }: KnownLock): number | null {
   if (state !== 'held') return null;
   const ended = new Set(runs.flatMap(({ token, endedAt }) => (endedAt === null ? [] : [token])));
   const present = holders.filter(({ token }) => !ended.has(token ?? ''));
@@ -193,18 +174,28 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
   const written = await query.historyNames(0);
   const present = [...new Set([...written, ...(await query.names('*'))])];
   const past = await readPast(query, written, present, allLines, nowMs);
-  const restartFailures = await query.ask(
-    async (server) => (await server.restartFailure()) ?? { kind: 'up' },
-  );
+  const restarts = await query.ask(async (server) => {
+    return (await server.restartFailure()) ?? { kind: 'up' };
+  });
+  const failures = query.failures();
   const masters = query.servers.map(({ name }, at) => {
-    const restartFailure = restartFailures[at];
-    const failed =
-      restartFailure !== undefined && 'cause' in restartFailure ? restartFailure : null;
-    return { name, failed: query.failures()[at] ?? failed };
+    const restart = restarts[at];
+    return { name, failed: failures[at] ?? (isFailed(restart) ? restart : null) };
   });
   for (const { name, failed } of masters)
     if (failed !== null) tell(`${name}: ${failureLine(failed)}`);
-  const found = metricsOf({ masters, ...past, nowMs });
+  const runsOf = new Map(past.locks.map(({ name }) => [name, [] as PastRun[]]));
+  for (const run of [...past.runs].sort((a, b) => endOf(a) - endOf(b)))
+    runsOf.get(run.name)?.push(run);
+  const known = past.locks
+    .filter(({ state }) => state !== 'unknown' && state !== 'misconfigured')
+    .map((lock) => ({
+      lock,
+      runs: runsOf.get(lock.name) ?? [],
+      histories: past.histories.get(lock.name) ?? [],
+      nowMs,
+    }));
+  const found = metricsOf(masters, known);
   const file = args.textOf('--textfile');
   const problem = file === null ? null : writeFile('--textfile', file, renderMetrics(found));
   if (problem !== null) {
