@@ -1,6 +1,6 @@
-// `redlockctl freeze NAME` and `thaw NAME`: an operator's lock without a process. Frozen, a lock has
-// no new holder, until the time of --until or --for, if there is one; the present holder goes on.
-// Any operator may thaw it.
+// `redlockctl freeze NAME` and `thaw NAME`: an operator's lock without a process. Frozen, a lock
+// has no new holder, until the time of --until or --for, if there is one; the present holder goes
+// on. Any operator may thaw it.
 
 import { randomBytes } from 'node:crypto';
 import { readOption } from '../config/values.ts';

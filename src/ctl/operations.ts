@@ -14,8 +14,8 @@ import type { MasterQuery } from './master-query.ts';
 
 /**
  * Resolves with `frozen` when no new holder comes from now on, and with `taken` where there is
- * another freeze. Unless it is frozen, nothing of ours is left, but perhaps on the masters that fail
- * in `query` then.
+ * another freeze. Unless it is frozen, nothing of ours is left, except perhaps on the masters that
+ * fail in `query`.
  */
 export async function freezeLock(
   query: MasterQuery,
@@ -98,9 +98,9 @@ const unheardAfterMs = 3_000;
 
 /**
  * Asks these holders to stop, and waits until a quorum shows none of them (`stopped`), the time is
- * up (`held`; `waitMs`: null: never), or no holder listens on a quorum (`unheard`). It takes nothing
- * away. The request is repeated, because a message may be lost, and a holder listens only some
- * moments after it has begun.
+ * up (`held`; `waitMs`: null: never), or no holder listens on a quorum (`unheard`). It takes
+ * nothing away. The request is repeated, because a message may be lost, and a holder listens only
+ * some moments after it has begun.
  */
 export async function askToStop(
   query: MasterQuery,
