@@ -28,7 +28,7 @@ export interface Call {
   readonly args: VerbArguments;
   readonly settings: CtlSettings;
   readonly clock: Clock;
-  /** This process, as it stands in the value of a key. */
+  /** This process, as the value of a key records it. */
   readonly holderRecord: () => HolderRecord;
   readonly environment: NodeJS.ProcessEnv;
   /** This program with these very arguments, to be started once more. */
@@ -41,12 +41,12 @@ export interface Call {
   readonly whyUnguarded: () => Promise<string | null>;
   /** From now on a signal that would end redlockctl aborts this instead: no step is cut short. */
   readonly interrupted: () => AbortSignal;
+  /** To stdout, without control characters. */
+  readonly print: (text: string) => void;
   /**
-   * To stdout, without control characters. `overLines`: how many lines that are already on the
-   * terminal are overwritten.
+   * The same for lines with a tone, which decides their colour where there are colours.
+   * `overLines`: how many lines that are already on the terminal they overwrite.
    */
-  readonly print: (text: string, overLines?: number) => void;
-  /** The same for lines with a tone, which decides their colour where there are colours. */
   readonly printLines: (lines: readonly TonedLine[], overLines?: number) => void;
   /** Resolves when all that was printed has been written. */
   readonly flushed: () => Promise<void>;

@@ -30,7 +30,7 @@ import {
 } from './verb-table.ts';
 
 /** `row` of help: the verb that it is about; null: all of it. */
-export type Arguments =
+type Arguments =
   | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly row: VerbRow | null }
   | ({
@@ -121,7 +121,7 @@ function rowOf(verb: string): VerbRow {
 
 /**
  * `freeze --note --master URL` would freeze a lock that is called like a URL.
- * @throws UsageError for an option where the value of another one has to stand
+ * @throws UsageError for an option in the place of the value of another one
  */
 function refuseOptionsAsValues(argv: readonly string[]): void {
   for (let at = 0; at < argv.length && argv[at] !== '--'; at += 1) {

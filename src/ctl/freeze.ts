@@ -30,16 +30,15 @@ export function freezeMsOf({ textOf }: Pick<VerbArguments, 'textOf'>, now: Date)
   const [until, duration] = [textOf('--until'), textOf('--for')];
   if (until !== null && duration !== null)
     throw new UsageError('freeze: --until and --for: both given (say one of them)');
-  if (duration !== null)
-    return bounded('--for', duration, readOption('freeze: --for', duration, parseDuration));
-  return until === null ? null : bounded('--until', until, instantOf(until, now) - now.getTime());
-}
-
-function bounded(option: string, text: string, ms: number): number {
-  if (ms <= 0)
-    throw new UsageError(`freeze: ${option}: ${quoted(text)}: over already (give a later one)`);
-  if (ms > maxMs)
-    throw new UsageError(`freeze: ${option}: ${quoted(text)}: more than ten years (leave it out)`);
+  const text = until ?? duration;
+  if (text === null) return null;
+  const ms =
+    until === null
+      ? readOption('freeze: --for', text, parseDuration)
+      : instantOf(text, now) - now.getTime();
+  const which = `freeze: ${until === null ? '--for' : '--until'}: ${quoted(text)}`;
+  if (ms <= 0) throw new UsageError(`${which}: over already (give a later one)`);
+  if (ms > maxMs) throw new UsageError(`${which}: more than ten years (leave it out)`);
   return ms;
 }
 
@@ -163,7 +162,7 @@ function noQuorumCode(query: MasterQuery): number {
   return isMisconfigured ? exitCode.config : exitCode.unreachable;
 }
 
-/** Programs of the older protocol know no freezes, and would run all the same. */
+/** Programs of the older protocol know no freezes, and would still run. */
 function onlyRedlock({ args, settings }: Call): void {
   if (settings.protocol === 'redlock') return;
   throw new UsageError(

@@ -24,16 +24,16 @@ export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' 
 /** Of the value that keeps others out after `break --safely`. */
 export const breakLabel = 'redlockctl break';
 
-/** What is shown of a holder record; null: it does not say so, or there is none. */
+/** What is shown of a holder record; null: it lacks that field, or there is no record. */
 export interface ShownRecord {
   readonly host: string | null;
   readonly pid: number | null;
   readonly user: string | null;
   /** ISO 8601, by the holder's clock. */
   readonly since: string | null;
-  /** What --label says, else the command's base name. */
+  /** Its --label, else the command's base name. */
   readonly label: string | null;
-  /** What --note says. */
+  /** Its --note. */
   readonly note: string | null;
   /** The page of its CI job. */
   readonly url: string | null;
@@ -101,13 +101,13 @@ export interface LockState {
     readonly position: number;
     readonly id: string;
     readonly waitedMs: number;
-    /** Of the process that waits; null: its id does not tell. */
+    /** Of the process that waits; null: its id lacks it. */
     readonly pid: number | null;
     readonly host: string | null;
     readonly user: string | null;
     /** The command's base name, or its --label. */
     readonly label: string | null;
-    /** The beginning of what its --note says; null: nothing. */
+    /** The beginning of its --note; null: none. */
     readonly note: string | null;
   }[];
 }

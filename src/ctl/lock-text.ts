@@ -143,7 +143,7 @@ function keptFor({ holders: [first], remainingMs }: LockState): string | null {
   return first?.endedAt && remainingMs !== null ? `kept for another ${roughly(remainingMs)}` : null;
 }
 
-/** "ops@web1, pid 4711, deploy.sh", how it waits and why; the id, if that does not tell it. */
+/** "ops@web1, pid 4711, deploy.sh", how it waits and why; the id, if that lacks the process. */
 function waiterOf({ id, pid, host, user, label, note }: LockState['queue'][number]): string {
   if (pid === null || host === null) return printable(id);
   const where = user === null ? host : `${user}@${host}`;

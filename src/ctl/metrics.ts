@@ -37,7 +37,7 @@ export interface Metric {
 /** The longest value of a label, in characters. */
 const maxLabelChars = 1_024;
 
-/** Ends with a newline; a metric without samples has its HELP and TYPE all the same. */
+/** Ends with a newline; a metric without samples still has its HELP and TYPE. */
 export function renderMetrics(metrics: readonly Metric[]): string {
   const lines = metrics.flatMap(({ name, help, type, samples }) => [
     `# HELP ${name} ${help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')}`,
@@ -52,7 +52,7 @@ function renderLabels(labels: Sample['labels']): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-/** Control characters become visible first, so that nothing but these two has to be escaped. */
+/** Control characters become visible first, so that only these two have to be escaped. */
 function escaped(value: string): string {
   return printable(value, maxLabelChars).replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n');
 }

@@ -72,7 +72,7 @@ export async function thawLock(
   return { kind: isChanged ? 'changed' : 'free' };
 }
 
-/** A holder that is asked: its token, and its value as the masters show it. */
+/** A holder that is asked to stop: its token, and its value as the masters show it. */
 export interface Asked {
   readonly token: string;
   readonly value: string;

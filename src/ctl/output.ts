@@ -18,9 +18,11 @@ export class Output {
     this.#onError = onError;
   }
 
-  print(text: string): void {
+  /** `overLines`: how many lines on the terminal it overwrites, and clears what is below. */
+  print(text: string, overLines = 0): void {
+    const back = overLines === 0 ? '' : `\x1b[${overLines}F\x1b[J`;
     const written = new Promise<void>((resolve) => {
-      this.#sink.write(text, (error) => {
+      this.#sink.write(back + text, (error) => {
         if (error) this.#onError(error);
         resolve();
       });

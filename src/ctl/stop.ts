@@ -1,5 +1,5 @@
 // `redlockctl stop NAME`: asks the holder to stop its command with its own signal and grace, and
-// waits until a quorum shows it no more. It takes nothing away: a holder that does not hear goes
+// waits until a quorum no longer shows it. It takes nothing away: a holder that does not hear goes
 // on, and `break` is for that one.
 
 import { kinds, readOption } from '../config/values.ts';

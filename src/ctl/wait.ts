@@ -1,4 +1,4 @@
-// `redlockctl wait NAME`: returns when a lock is free. It only looks: it stands in no queue and
+// `redlockctl wait NAME`: returns when a lock is free. It only looks: it joins no queue and
 // does not take the lock, so another client may have it a moment later.
 
 import { gaveUpAfter } from '../lock/wait.ts';

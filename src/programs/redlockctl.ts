@@ -13,7 +13,7 @@ import { mayColour } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/argument-bytes.ts';
 import { executionContext } from '../config/execution-context.ts';
 import { type Call, holderRoleName } from '../ctl/call.ts';
-import { type Arguments, parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
+import { parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
 import { Output, type Sink } from '../ctl/output.ts';
 import type { Screen } from '../ctl/screen.ts';
 import { readSettings } from '../ctl/settings.ts';
@@ -80,11 +80,12 @@ async function perform(
 ): Promise<number> {
   checkArgumentBytes(argv);
   const args = parseArguments(argv);
-  if (args.kind !== 'verb') {
-    output.print(textOf(args, helpColumns(around.stdout)));
-    return exitCode.ok;
-  }
-  const { stderr, environment } = around;
+  const { stdout, stderr, environment } = around;
+  if (args.kind === 'version') output.print(renderVersion('redlockctl'));
+  const columns = helpColumns(stdout);
+  if (args.kind === 'help')
+    output.print(args.row === null ? renderHelp(columns) : renderVerbHelp(args.row, columns));
+  if (args.kind !== 'verb') return exitCode.ok;
   const { verb, row } = args;
   const context = executionContext(environment);
   const clock = verb === 'hold' ? around.clockToStay() : createPlainClock();
@@ -113,20 +114,11 @@ async function perform(
   });
 }
 
-/** The text of --help or --version. */
-function textOf(args: Exclude<Arguments, { kind: 'verb' }>, columns: number): string {
-  if (args.kind === 'version') return renderVersion('redlockctl');
-  return args.row === null ? renderHelp(columns) : renderVerbHelp(args.row, columns);
-}
-
 /** What a verb is given of this process and its terminal. */
 async function processCall(
   { stdin, stdout, stderr, environment, interrupted }: ProcessContext,
   output: Output,
 ) {
-  // Moves back to the first of these lines and clears what follows.
-  const write = (text: string, over = 0) =>
-    output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + text);
   const paint = mayColour(stdout.isTTY ?? false, environment)
     ? (await import('../cli/colour.ts')).painted
     : ({ text }: TonedLine) => text;
@@ -135,10 +127,10 @@ async function processCall(
     stderr,
     interrupted,
     holderRecord: () => holderRecord(environment),
-    print: (text: string, over?: number) => write(printableLines(text), over),
-    printLines: (lines: readonly TonedLine[], over?: number) => {
+    print: (text: string) => output.print(printableLines(text)),
+    printLines: (lines: readonly TonedLine[], overLines?: number) => {
       const rows = lines.map((line) => paint({ ...line, text: printableLines(line.text) }));
-      write(rows.map((row) => `${row}\n`).join(''), over);
+      output.print(rows.map((row) => `${row}\n`).join(''), overLines);
     },
     flushed: () => output.flushed(),
     confirm: stdin.isTTY && stderr.isTTY ? confirm : null,
@@ -152,7 +144,7 @@ async function whyUnguarded(folder: string): Promise<string | null> {
   return (await import('../run/guard-program.ts')).whyUnguarded(folder);
 }
 
-/** So that doctor says whether an installation is complete before there are any masters. */
+/** doctor reports whether an installation is complete before there are any masters. */
 async function reportGuard(folder: string, tell: Call['tell']): Promise<void> {
   const { canGuard } = await import('../ctl/doctor/set-checks.ts');
   tell(`guard: ${(await whyUnguarded(folder)) ?? canGuard}`);
@@ -165,7 +157,7 @@ function holderRecord(environment: NodeJS.ProcessEnv): HolderRecord {
   return { ...identity, label: 'redlockctl', ...(url === null ? {} : { url }) };
 }
 
-/** The signal that has told this program to stop; null: none. */
+/** The signal that stopped this program; null: none. */
 let stoppedBy: NodeJS.Signals | null = null;
 
 /** Aborts at a signal. At its exit the program dies of the signal, after the rollback. */

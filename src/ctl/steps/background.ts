@@ -11,7 +11,7 @@ import { quoted } from '../../text/foreign-text.ts';
 import { type Call, holderRoleName } from '../call.ts';
 
 /** The confirmation that the token has been printed. */
-const told = 'told';
+const confirmation = 'told';
 
 /** Starts the daemon and prints what it prints. Returns the exit code. */
 export async function startInBackground(call: Call): Promise<number> {
@@ -36,14 +36,14 @@ export async function startInBackground(call: Call): Promise<number> {
     holder.stderr.setEncoding('utf8').on('data', (text) => {
       stderr.write(text); // Whole lines: the daemon is this program, and may wait for long.
     });
-    // The daemon has ended; its exit code tells why.
+    // The daemon has ended; its exit code shows why.
     holder.stdin.on('error', () => {});
     interrupted().addEventListener('abort', () => holder.stdin.end());
   });
   if (code === null) {
     print(handle);
     await flushed();
-    await new Promise<void>((resolve) => holder.stdin.end(told, resolve));
+    await new Promise<void>((resolve) => holder.stdin.end(confirmation, resolve));
   }
   return code ?? exitCode.ok;
 }
@@ -75,8 +75,8 @@ export function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
       received += text;
     });
     process.stdin.once('close', () => {
-      if (received !== told) abandoned.abort('abandoned');
-      resolve(received === told);
+      if (received !== confirmation) abandoned.abort('abandoned');
+      resolve(received === confirmation);
     });
   });
   const handOver = () => {

@@ -1,7 +1,7 @@
 // `redlockctl hold NAME`: acquires a lock and extends it until it is released with its token, a
 // signal comes, or the process for which it is held has ended (holder-daemon.ts). It runs no
 // command and stops none. A daemon that loses the lock has no terminal to report it on: `check` and
-// the history tell.
+// the history show it.
 
 import os from 'node:os';
 import { refuseTimings } from '../../config/rules.ts';

@@ -26,8 +26,8 @@ export interface HoldRequest extends LockRequest {
 }
 
 /**
- * released: with its token. told: by a signal. unwanted: its process has ended. stopped: a person
- * has asked for it (redlockctl stop).
+ * released: with its token. told: by a signal. unwanted: its process has ended. stopped: an
+ * operator requested it (redlockctl stop).
  */
 export type End = 'released' | 'told' | 'unwanted' | 'stopped' | 'lost';
 

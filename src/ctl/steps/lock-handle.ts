@@ -1,4 +1,4 @@
-// A lock known by a name and a token, in separate steps: it is extended, released, and asked for.
+// A lock known by a name and a token, in separate steps: it is extended, released and checked.
 // All of it reaches the masters through its parameters, so the simulator runs it as it is. Each
 // step reads the lock, because masters compare the whole value, of which the token is only a part.
 

@@ -1,6 +1,6 @@
 // The steps after `redlockctl acquire`: `extend` and `release` with its token, and `check`. By
-// default `check` tells inside a run or between steps whether the lock is still held; without a
-// name it asks for the lock of the enclosing run, which the environment names. Exit 79 is "lost",
+// default `check` reports whether the lock is still held, inside a run or between steps; without a
+// name it checks the lock of the enclosing run, which the environment names. Exit 79 is "lost",
 // as in redlock-run.
 
 import { Redlock } from '../../lock/redlock.ts';
@@ -38,7 +38,7 @@ function handleOf({ args }: Call): LockHandle {
   return { name: args.name, token };
 }
 
-/** The lock that is asked for: of the token, or of a run around this process. */
+/** The lock that is checked: that of the token, or of a run around this process. */
 function checkedOf({ args, environment }: Call): LockHandle {
   const [named] = args.operands;
   const { REDLOCK_NAME, REDLOCK_HELD } = environment;
