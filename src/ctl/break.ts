@@ -1,10 +1,10 @@
 // `redlockctl break NAME`: takes a lock away from the holder that it has shown. It removes exactly
 // the bytes that it has shown, so another holder's lock is left alone. It stops no command itself:
-// the holder's redlock-run is notified and extends at once, or notices with its next extension. Then it
-// stops the command and exits 79. Until then the command still runs, and that of the next holder
-// may have started; the fencing number protects the resource in the meantime. With --safely a value
-// of redlockctl replaces the holder's, for the rest of the holder's lease, which is longer than its
-// command may run.
+// the holder's redlock-run is notified and extends at once, or notices with its next extension. It
+// then stops the command and exits 79. Until then the command still runs, and that of the next
+// holder may have started; the fencing number protects the resource in the meantime. With --safely
+// a value of redlockctl replaces the holder's, for the rest of the holder's lease, which is longer
+// than its command may run.
 
 import { randomBytes } from 'node:crypto';
 import { fitted } from '../cli/rows.ts';
