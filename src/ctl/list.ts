@@ -7,12 +7,12 @@ import { fittedLines } from '../cli/rows.ts';
 import { renderTable } from '../cli/table.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
-import { reasonBehind, roughly } from '../text/lines.ts';
+import { reasonBehind } from '../text/lines.ts';
 import { plural } from '../text/plural.ts';
 import type { Call } from './call.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState } from './lock-state.ts';
-import { together, toneOf } from './lock-text.ts';
+import { leftText, together, toneOf } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
 
 export async function list(call: Call): Promise<number> {
@@ -88,10 +88,6 @@ function cellsOf(lock: LockState): string[] {
     waiting,
     holder === undefined ? '' : holder + frozen,
   ];
-}
-
-function leftText(remainingMs: number | null): string {
-  return remainingMs === null ? 'for ever' : roughly(remainingMs);
 }
 
 function briefly({ kind, user, host, pid, label, token, endedAt, ...reason }: Holder): string {

@@ -154,7 +154,11 @@ function waiterOf({ id, pid, host, user, label, note }: LockState['queue'][numbe
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {
-  if (vote !== 'held' && vote !== 'frozen') return '';
+  return vote === 'held' || vote === 'frozen' ? leftText(remainingMs) : '';
+}
+
+/** null: it does not expire. */
+export function leftText(remainingMs: number | null): string {
   return remainingMs === null ? 'for ever' : roughly(remainingMs);
 }
 

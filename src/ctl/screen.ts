@@ -2,7 +2,6 @@
 // however the process ends, except by SIGKILL, because a shell without cursor and echo looks
 // broken.
 
-import os from 'node:os';
 import { emitKeypressEvents, type Key } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 
@@ -16,16 +15,13 @@ export class Screen {
   readonly #output: WriteStream;
   #isOpen = true;
 
-  /** `endings`: the signals that end this program. */
-  constructor(input: ReadStream, output: WriteStream, endings: readonly NodeJS.Signals[]) {
+  constructor(input: ReadStream, output: WriteStream) {
     this.#input = input;
     this.#output = output;
     output.write(enter);
     input.setRawMode(true);
     emitKeypressEvents(input);
     process.once('exit', this.close);
-    for (const signal of endings)
-      process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
   }
 
   get columns(): number {

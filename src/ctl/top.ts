@@ -111,7 +111,7 @@ function movedBy(key: string, pageLength: number): number {
 const everyMs = 1_000;
 
 export async function top(call: Call): Promise<number> {
-  const { args, settings, clock, environment, openScreen } = call;
+  const { args, settings, clock, environment, interrupted, openScreen } = call;
   if (openScreen === null)
     throw new UsageError(
       'top: no terminal (redlockctl list prints once, status --watch again and again)',
@@ -120,10 +120,11 @@ export async function top(call: Call): Promise<number> {
   const paint = mayColour(true, environment) ? painted : ({ text }: TonedLine) => text;
   const screen = await openScreen();
   const quit = new AbortController();
+  const over = AbortSignal.any([interrupted(), quit.signal]);
   // Ends even a reading in which a frozen master is awaited.
-  const quits = new Promise<null>((resolve) =>
-    quit.signal.addEventListener('abort', () => resolve(null)),
-  );
+  const isOver = new Promise<null>((resolve) => {
+    over.addEventListener('abort', () => resolve(null));
+  });
   let reading: Reading | null = null;
   let offset = 0;
   let lockCount = 0;
@@ -140,14 +141,14 @@ export async function top(call: Call): Promise<number> {
     draw();
   });
   try {
-    while (!quit.signal.aborted) {
+    while (!over.aborted) {
       const beganAt = clock.now();
-      const read = await Promise.race([readTop(query, args.name || '*'), quits]);
+      const read = await Promise.race([readTop(query, args.name || '*'), isOver]);
       if (read === null) break;
       reading = read;
       draw();
       // Thousands of locks, which take seconds to read, are read at most half of the time.
-      await clock.sleep(Math.max(everyMs, clock.now() - beganAt), quit.signal);
+      await clock.sleep(Math.max(everyMs, clock.now() - beganAt), over);
     }
   } finally {
     screen.close();

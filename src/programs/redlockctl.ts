@@ -180,7 +180,7 @@ function exitCodeAfter(code: number): number {
 
 async function openScreen(): Promise<Screen> {
   const { Screen } = await import('../ctl/screen.ts');
-  return new Screen(process.stdin, process.stdout, raisedAgain);
+  return new Screen(process.stdin, process.stdout);
 }
 
 async function confirm(question: string): Promise<boolean> {
