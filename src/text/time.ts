@@ -63,28 +63,20 @@ export function renderDuration(durationMs: number): string {
   return rest === 0 ? text : `${text}${rest / 1000}s`;
 }
 
-/** 2026-11-21 and 02:00:14 */
-export function localOf(ms: number) {
-  const date = new Date(ms);
-  const two = (part: number) => String(part).padStart(2, '0');
-  return {
-    day: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
-    time: `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`,
-  };
-}
-
 /** 2026-11-21 02:00:14 */
 export function momentOf(ms: number): string {
-  const { day, time } = localOf(ms);
-  return `${day} ${time}`;
-}
-
-/** Europe/Berlin */
-export function zoneName(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const date = new Date(ms);
+  const two = (part: number) => String(part).padStart(2, '0');
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
 }
 
 /** ISO 8601. Clamped to what a Date can hold, because other clients may have written any number. */
 export function iso(ms: number): string {
   return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
+}
+
+/** The instant on which most clocks agree; of an even number the lower of the two; 0 for none. */
+export function median(instants: readonly number[]): number {
+  return [...instants].sort((a, b) => a - b)[Math.floor((instants.length - 1) / 2)] ?? 0;
 }

@@ -11,7 +11,7 @@ import type { Call } from '../call.ts';
 import { allLines, MasterQuery } from '../master-query.ts';
 
 /** What the masters know of a job. */
-export interface LastSuccess {
+interface LastSuccess {
   /** Since a run last ended well; null: none is known. */
   readonly succeededAgoMs: number | null;
   /** How many runs since then did not happen because the lock was held. */

@@ -75,7 +75,7 @@ export async function history({
 }
 
 /** What the masters know of some locks. */
-export interface Past {
+interface Past {
   readonly runs: readonly PastRun[];
   readonly acts: readonly PastAct[];
   readonly locks: readonly LockState[];

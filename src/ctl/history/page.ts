@@ -3,7 +3,7 @@
 // width. The page loads nothing and runs no script, and its Content-Security-Policy forbids it.
 
 import { oneLine } from '../../text/foreign-text.ts';
-import { localOf, momentOf, zoneName } from '../../text/time.ts';
+import { momentOf } from '../../text/time.ts';
 import { kinds, type Row, sentenceOf } from './run-text.ts';
 
 const colours: Readonly<Record<Row['kind'], readonly [light: string, dark: string]>> = {
@@ -83,6 +83,7 @@ export function renderHtmlPage(
   summary: string,
   nowMs: number,
 ): string {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const title = escaped(name === null ? 'History of all locks' : `History of ${name}`);
   return `<!doctype html>
 <html lang="en">
@@ -95,7 +96,7 @@ export function renderHtmlPage(
 </head>
 <body>
 <h1>${title}</h1>
-<p>${escaped(summary)}; times: ${escaped(zoneName())}</p>
+<p>${escaped(summary)}; times: ${escaped(zone)}</p>
 ${renderLegend(rows)}
 ${renderTimeline(rows, name === null, nowMs)}
 <table>
@@ -154,7 +155,7 @@ function renderTimeline(rows: readonly Row[], hasNames: boolean, nowMs: number):
   const place = (fromAtMs: number, untilMs: number) =>
     `left:${percent((fromAtMs - fromMs) / spanMs)};width:${percent((untilMs - fromAtMs) / spanMs)}`;
   const ticks = ticksIn(fromMs, fromMs + spanMs).map((atMs) => {
-    const { day, time } = localOf(atMs);
+    const [day, time] = momentOf(atMs).split(' ');
     return `<time style="left:${percent((atMs - fromMs) / spanMs)}">${time}<br/>${day}</time>`;
   });
   const lanes = new Map<string, Bar[]>();
