@@ -67,7 +67,8 @@ export function sentenceOf([short, rest]: Ending): string {
 
 /** With what it waited for, and in parentheses what its own --note and CI job were. */
 export function endingOf(run: PastRun): Ending {
-  const [short, reason] = endOfRun(run);
+  const kind = kindOf(run);
+  const [short, reason] = endings[kind]?.(run) ?? [kinds[kind], ''];
   const waited = waitedFor(run);
   const left =
     run.unkillable.length === 0 ? '' : `could not kill ${unkillableLine(run.unkillable)}`;
@@ -86,25 +87,15 @@ function waitedFor({ heldMs, waitMs, blocker }: PastRun): string {
   return `waited: ${heldLine(blocker)}`;
 }
 
-function endOfRun(run: PastRun): Ending {
-  const kind = kindOf(run);
-  switch (kind) {
-    case 'missed':
-      return [`${kinds.missed}${howOften(run)}`, whyMissed(run)];
-    case 'failed':
-      return [howFailed(run), ''];
-    case 'max-run':
-      return [kinds['max-run'], 'stopped by --max-run'];
-    case 'stopped':
-      return whyStopped(run);
-    case 'lost':
-      return [kinds.lost, whyLost(run)];
-    case 'vanished':
-      return [kinds.vanished, 'killed, its host died, or it was cut off at its release'];
-    default:
-      return [kinds[kind], ''];
-  }
-}
+/** Of the kinds whose text does not say it all. */
+const endings: Readonly<Partial<Record<Kind, (run: PastRun) => Ending>>> = {
+  missed: (run) => [`${kinds.missed}${howOften(run)}`, whyMissed(run)],
+  failed: (run) => [howFailed(run), ''],
+  'max-run': () => [kinds['max-run'], 'stopped by --max-run'],
+  stopped: whyStopped,
+  lost: (run) => [kinds.lost, whyLost(run)],
+  vanished: () => [kinds.vanished, 'killed, its host died, or it was cut off at its release'],
+};
 
 function howFailed({ exitCode, signal }: PastRun): string {
   if (signal !== null) return `died of ${printable(signal, 40)}`;
@@ -152,23 +143,21 @@ function whyMissed({ outcome, blocker }: PastRun): string {
   return [why, outcome === 'signal' ? held : ''].filter(Boolean).join('; ');
 }
 
+/** "held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00" */
 function heldLine(blocker: PastHolder): string {
-  const { label, token } = blocker;
-  if (isMode(token ?? '')) return modeLine(token ?? '');
-  return `${label === freezeLabel ? 'frozen' : 'held'} by ${describe(blocker)}`;
-}
-
-function describe({ kind, user, host, pid, label, since, token, ...reason }: PastHolder): string {
-  if (kind !== 'redlock-run') return `another program (value ${printable(token, 40)})`;
+  const { kind, token, user, host, pid, label, since } = blocker;
+  if (isMode(token)) return modeLine(token);
+  if (kind !== 'redlock-run') return `held by another program (value ${printable(token, 40)})`;
   const at = Date.parse(since ?? '');
+  const isFreeze = label === freezeLabel;
   const parts = [
     `${user}@${host}`,
     `pid ${pid}`,
-    label === freezeLabel ? '' : (label ?? ''),
-    Number.isNaN(at) ? '' : `since ${momentOf(at)}`,
+    ...(isFreeze || !label ? [] : [label]),
+    ...(Number.isNaN(at) ? [] : [`since ${momentOf(at)}`]),
   ];
-  const shown = parts.filter(Boolean).map((part) => printable(part, 60));
-  return shown.join(', ') + reasonBehind(reason);
+  const shown = parts.map((part) => printable(part, 60)).join(', ');
+  return `${isFreeze ? 'frozen' : 'held'} by ${shown}${reasonBehind(blocker)}`;
 }
 
 /**
