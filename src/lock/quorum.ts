@@ -12,6 +12,7 @@ import type {
   LossReason,
   Refused,
   ReleaseReply,
+  Reply,
   Sharing,
 } from './types.ts';
 
@@ -87,7 +88,7 @@ export function replacedByIn(votes: Iterable<ExtendReply>, masterCount: number):
 }
 
 /** A failure that is a wrong list of masters counts as both. */
-function count(votes: Iterable<AcquireReply | ExtendReply | ReleaseReply>) {
+function count(votes: Iterable<Reply>) {
   const acquired = { granted: 0, refused: 0, failed: 0, misconfigured: 0 };
   const counts = { ...acquired, extended: 0, taken: 0, missing: 0, released: 0 };
   for (const vote of votes) {

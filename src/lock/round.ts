@@ -5,7 +5,7 @@
 
 import { type Clock, type Report, sleepAwake } from './ports.ts';
 import { defaultDriftFactor, driftMsOf } from './quorum.ts';
-import type { Extended, Failed, FailureCause, MasterFailure } from './types.ts';
+import type { Extended, Failed, FailureCause, MasterFailure, Reply } from './types.ts';
 
 /** What is asked: a master, or anything else with a name. */
 interface Named {
@@ -151,7 +151,7 @@ export class MasterSet<Peer extends Named> {
   }
 
   /** As askAll; remembers what the votes show of the masters. */
-  async ask<Vote>(request: RoundRequest<Peer, Vote>): Promise<Round<Peer, Vote>> {
+  async ask<Vote extends Reply>(request: RoundRequest<Peer, Vote>): Promise<Round<Peer, Vote>> {
     const owing = new Set(request.masters);
     const askedAt = this.#clock.now();
     const onVote: typeof request.onVote = (master, vote, how) => {
@@ -159,7 +159,7 @@ export class MasterSet<Peer extends Named> {
         owing.delete(master);
         this.#stragglers.delete(master);
       }
-      if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
+      if (vote.kind === 'extended') this.#compareTimes(master, vote, askedAt);
       if (how !== 'withdrawn') this.#noteFailure(master, vote);
       request.onVote?.(master, vote, how);
     };
@@ -177,8 +177,8 @@ export class MasterSet<Peer extends Named> {
     return round;
   }
 
-  #noteFailure(master: Peer, vote: unknown): void {
-    if (isFailed(vote)) {
+  #noteFailure(master: Peer, vote: Reply): void {
+    if (vote.kind === 'failed') {
       const known = this.#failing.get(master);
       this.#failing.set(master, known ? moreTelling(known, vote) : vote);
       if (!known) this.#report({ kind: 'master-failing', master: master.name, failed: vote });
@@ -229,28 +229,19 @@ export function moreTelling(earlier: Failed, later: Failed): Failed {
   return rankOf(later) >= rankOf(earlier) ? later : earlier;
 }
 
-export function countOf(votes: ReadonlyMap<Named, unknown>, kind: string): number {
-  return [...votes.values()].filter((vote) => kindOf(vote) === kind).length;
+export function countOf(votes: ReadonlyMap<Named, Reply>, kind: Reply['kind']): number {
+  return [...votes.values()].filter((vote) => vote.kind === kind).length;
 }
 
-export function failuresIn(votes: ReadonlyMap<Named, unknown>): MasterFailure[] {
-  const failures: MasterFailure[] = [];
-  for (const [{ name }, vote] of votes) {
-    if (isFailed(vote)) failures.push({ master: name, failed: vote });
-  }
-  return failures;
+export function failuresIn(votes: ReadonlyMap<Named, Reply>): MasterFailure[] {
+  return [...votes].flatMap(([{ name }, vote]) =>
+    vote.kind === 'failed' ? [{ master: name, failed: vote }] : [],
+  );
 }
 
-function kindOf(vote: unknown): unknown {
-  return typeof vote === 'object' && vote !== null && 'kind' in vote ? vote.kind : null;
-}
-
-function isExtended(vote: unknown): vote is Extended {
-  return kindOf(vote) === 'extended';
-}
-
+/** Whether a vote of any kind is one: an answer to redlockctl has any shape. */
 function isFailed(vote: unknown): vote is Failed {
-  return kindOf(vote) === 'failed';
+  return typeof vote === 'object' && vote !== null && 'kind' in vote && vote.kind === 'failed';
 }
 
 function inOrderOf<Peer, Vote>(masters: readonly Peer[], votes: ReadonlyMap<Peer, Vote>) {

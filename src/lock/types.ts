@@ -139,6 +139,8 @@ export type AcquireReply = Granted | Refused | Failed;
 export type ExtendReply = Extended | Taken | Missing | Failed;
 export type RepairReply = { readonly kind: 'repaired' } | Taken | Failed;
 export type ReleaseReply = { readonly kind: 'released' } | Taken | Missing | Failed;
+/** A vote in a round. */
+export type Reply = AcquireReply | ExtendReply | ReleaseReply;
 
 /** A held lock. It is ours until `validUntil`, and not a moment longer unless extended. */
 export interface Lease {

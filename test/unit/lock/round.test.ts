@@ -5,14 +5,14 @@ import { MasterSet } from '../../../src/lock/round.ts';
 import type { Failed } from '../../../src/lock/types.ts';
 import { createPlainClock } from '../../../src/system/clock.ts';
 
-type Vote = { readonly kind: 'yes' };
+type Vote = { readonly kind: 'released' };
 type Peer = { readonly name: string };
 type Ask = (master: Peer) => Promise<Vote | Failed>;
 
 const clock = createPlainClock();
 const masters = ['a', 'b', 'c'].map((name): Peer => ({ name }));
 const setOf = (timeoutMs: number) => new MasterSet<Peer>(masters, clock, timeoutMs, () => {});
-const yes = async (): Promise<Vote> => ({ kind: 'yes' });
+const yes = async (): Promise<Vote> => ({ kind: 'released' });
 
 async function votesOf(asks: readonly Ask[], masterTimeoutMs = 50): Promise<unknown[]> {
   const { votes } = await setOf(masterTimeoutMs).ask<Vote>({
@@ -40,7 +40,7 @@ describe('a bug in the asking of one master', () => {
     expect(await votesOf([rejects, throws, yes])).toEqual([
       told('TypeError: reply is not iterable'),
       told('Error: at once [31mred'),
-      { kind: 'yes' },
+      { kind: 'released' },
     ]);
   });
 });
@@ -86,8 +86,8 @@ describe('the deadline', () => {
     const startedAt = performance.now();
     expect(await votesOf([mute, yes, yes], 60)).toMatchObject([
       expect.objectContaining({ cause: 'timeout', message: 'no answer within 60 ms' }),
-      { kind: 'yes' },
-      { kind: 'yes' },
+      { kind: 'released' },
+      { kind: 'released' },
     ]);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(59);
   });
@@ -95,12 +95,12 @@ describe('the deadline', () => {
   it('counts only as far as this process was awake', async () => {
     const answersAfterTurns = async (): Promise<Vote> => {
       for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      return { kind: 'yes' };
+      return { kind: 'released' };
     };
     const round = votesOf([answersAfterTurns, yes, yes], 100);
     const blockedUntil = performance.now() + 400;
     while (performance.now() < blockedUntil);
-    expect(await round).toEqual([{ kind: 'yes' }, { kind: 'yes' }, { kind: 'yes' }]);
+    expect(await round).toEqual([{ kind: 'released' }, { kind: 'released' }, { kind: 'released' }]);
   });
 });
 
@@ -123,7 +123,7 @@ describe('a master that fails', () => {
       });
     return set.failures().map(({ master, failed: { message } }) => `${master}: ${message}`);
   }
-  const fine: Vote = { kind: 'yes' };
+  const fine: Vote = { kind: 'released' };
 
   it('keeps its most telling failure', async () => {
     expect(await failuresAfter([denied, ended, fine], [ended, denied, fine])).toEqual([
