@@ -1,6 +1,6 @@
 // Turns the events of a run into lines on stderr, and decides which of them are printed and when. A
-// run that succeeds without waiting prints nothing, so that cron sends no mail. A wait has
-// its own notice: wait-notice.ts.
+// run that succeeds without waiting prints nothing, so that cron sends no mail. A wait has its own
+// notice: wait-notice.ts.
 
 import type { Settings } from '../config/settings.ts';
 import type { RunEvent, RunRecord } from '../run/record.ts';
@@ -31,8 +31,11 @@ export class Reporter {
     this.#output = output;
     this.#environment = environment;
     const { names, waitMs, logFormat } = settings;
-    const print = (line: string, paint: (line: string) => string, waitedMs: number) =>
-      this.#waitLine(line, { ...this.#waitEvent, waitedMs }, paint);
+    const print = (line: string, paint: (line: string) => string, waitedMs: number) => {
+      const { kind = 'waiting' } = this.#waitEvent ?? {};
+      const levelName = kind === 'waiting' ? 'notice' : 'info';
+      this.#print(levelName, kind, line, { ...this.#waitEvent, waitedMs }, paint);
+    };
     const log = logFormat === 'json' ? { write: (text: string) => output.write(text) } : output;
     this.#notice = new WaitNotice(names, waitMs, print, log, environment);
   }
@@ -87,11 +90,6 @@ export class Reporter {
     const isVerbose = verbosity === 'verbose';
     const verbose = { key: verboseKeyOf(event), printAfterMs: 0 };
     this.#notice.update({ ...state, ...(isVerbose ? verbose : {}) }, event.waitedMs);
-  }
-
-  #waitLine(line: string, facts: object, paint: (line: string) => string): void {
-    const kind = this.#waitEvent?.kind ?? 'waiting';
-    this.#print(kind === 'waiting' ? 'notice' : 'info', kind, line, facts, paint);
   }
 
   #print(

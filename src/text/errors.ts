@@ -30,30 +30,20 @@ interface ExitCodeRow {
   readonly ctl?: string;
 }
 
+const usageMeaning =
+  'usage error on the command line; the same mistake in the environment or a file is 78';
+
 const exitCodeTable: readonly ExitCodeRow[] = [
-  {
-    code: '0-255',
-    run: "the command's own, when it ran to its end under a valid lock",
-  },
-  {
-    code: '128+N',
-    run: 'the command died of signal N, or redlock-run was told to stop by it',
-  },
-  {
-    code: '0',
-    ctl: 'done; status, wait: free; doctor: nothing but warnings at worst',
-  },
+  { code: '0-255', run: "the command's own, when it ran to its end under a valid lock" },
+  { code: '128+N', run: 'the command died of signal N, or redlock-run was told to stop by it' },
+  { code: '0', ctl: 'done; status, wait: free; doctor: nothing but warnings at worst' },
   {
     code: '1',
     ctl:
       'doctor --strict: warnings, or things that could not be found out; ' +
       'check: no success within that time, or too many skipped runs',
   },
-  {
-    code: '64',
-    run: 'usage error on the command line; the same mistake in the environment or a file is 78',
-    ctl: 'usage error on the command line; the same mistake in the environment or a file is 78',
-  },
+  { code: '64', run: usageMeaning, ctl: usageMeaning },
   {
     code: '69',
     run:
@@ -61,11 +51,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
       'or this machine cannot start the command now (no process, memory, guard or --isolate)',
     ctl: 'no quorum: too few masters answered to tell whether the lock is held',
   },
-  {
-    code: '70',
-    run: 'a bug in redlock-run',
-    ctl: 'a bug in redlockctl',
-  },
+  { code: '70', run: 'a bug in redlock-run', ctl: 'a bug in redlockctl' },
   {
     code: '74',
     run:
