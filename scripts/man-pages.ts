@@ -119,9 +119,9 @@ function runSections(): Section[] {
     'Runs COMMAND while holding the lock NAME on a quorum of independent Redis masters, so that ' +
       'it runs once at a time across machines. The lock is extended while COMMAND runs, and ' +
       'released when it and everything it started have ended.',
-    'Everything after -- reaches COMMAND byte for byte. Without --, options end at the first word ' +
-      'after NAME, as in flock(1). Standard input, output and error are those of the caller; a ' +
-      'run that succeeds without waiting prints nothing.',
+    'Everything after -- reaches COMMAND byte for byte. Without --, options end at the first ' +
+      'word after NAME, as in flock(1). Standard input, output and error are those of the ' +
+      'caller; a run that succeeds without waiting prints nothing.',
     'When the lock is lost, COMMAND and its whole process tree are ended before another client ' +
       'can acquire it.',
     'With several names all of these locks are held, or none. Two runs that name the same locks ' +

@@ -11,8 +11,8 @@ const minFactor = 3;
 const maxFactor = 10;
 
 /**
- * Measured once for a run of the tests, and passed to all of its processes in TEST_PATIENCE. Returns
- * the factor, and what an empty Node program takes: null where it has been measured before.
+ * Measured once for a run of the tests, and passed to its processes in TEST_PATIENCE. Returns the
+ * factor, and what an empty Node program takes: null where it has been measured before.
  * @returns {{ factor: number, nodeMs: number | null }}
  */
 export function measurePatience() {
