@@ -13,32 +13,30 @@ export function callerId(): number | null {
 /** The caller's own name; where there is none, as in containers, `uid 1000`. */
 export function userName(): string {
   try {
-    if (process.versions.bun === undefined) return os.userInfo().username;
     // Bun, in the standalone executable, only reads the environment.
-    const name = nameOf(process.getuid?.());
-    if (name !== undefined) return name;
+    if (process.versions.bun === undefined) return os.userInfo().username;
   } catch {
-    // The number says it too.
+    // The system does not list this user.
   }
-  return `uid ${process.getuid?.() ?? 'unknown'}`;
+  const uid = process.getuid?.();
+  return nameOf(uid) ?? `uid ${uid ?? 'unknown'}`;
 }
 
 /** Another user: `nobody (uid 65534)`, or `uid 65534` where no name is found. */
 export function userOf(uid: number): string {
-  try {
-    const name = nameOf(uid);
-    if (name !== undefined) return `${name} (uid ${uid})`;
-  } catch {
-    // The number says it too.
-  }
-  return `uid ${uid}`;
+  const name = nameOf(uid);
+  return name === null ? `uid ${uid}` : `${name} (uid ${uid})`;
 }
 
-/** Throws where the system keeps no such file; undefined for a user that it does not list. */
-function nameOf(uid: number | undefined): string | undefined {
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-  const fields = lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid));
-  return fields?.[0] || undefined;
+/** null: the system does not list this user, or keeps no such file. */
+function nameOf(uid: number | undefined): string | null {
+  try {
+    const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+    const fields = lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid));
+    return fields?.[0] || null;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -46,10 +44,12 @@ function nameOf(uid: number | undefined): string | undefined {
  * none, or one that is no web address or too long to be kept whole.
  */
 export function ciJobUrl(environment: NodeJS.ProcessEnv): string | null {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = environment;
+  const { GITHUB_RUN_ID: run, BUILDKITE_BUILD_URL: build, BUILDKITE_JOB_ID: job } = environment;
   const url = [
-    gitHubRun(environment),
+    server && repository && run && `${server}/${repository}/actions/runs/${run}`,
     environment.CI_JOB_URL,
-    buildkiteJob(environment),
+    build && job ? `${build}#${job}` : build,
     environment.CIRCLE_BUILD_URL,
     environment.BUILD_URL,
   ].find((found) => found);
@@ -57,21 +57,6 @@ export function ciJobUrl(environment: NodeJS.ProcessEnv): string | null {
   const shown = url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1');
   // More is not kept in a holder record, and a part of an address leads nowhere.
   return shown.length <= maxReasonChars.url ? shown : null;
-}
-
-function gitHubRun({
-  GITHUB_SERVER_URL: server,
-  GITHUB_REPOSITORY: repository,
-  GITHUB_RUN_ID: run,
-}: NodeJS.ProcessEnv): string | undefined {
-  return server && repository && run ? `${server}/${repository}/actions/runs/${run}` : undefined;
-}
-
-function buildkiteJob({
-  BUILDKITE_BUILD_URL: build,
-  BUILDKITE_JOB_ID: job,
-}: NodeJS.ProcessEnv): string | undefined {
-  return build && job ? `${build}#${job}` : build;
 }
 
 /**
