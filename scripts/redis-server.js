@@ -28,7 +28,7 @@ export async function ensureServer() {
   const name = 'redis-server';
   await ensureProgram({
     name,
-    isFound: async () => (await findServerProgram(process.env)) !== null,
+    isFound: async () => findServerProgram(process.env) !== null,
     packages,
     unpack: (packages) =>
       unpackIntoCache({ name, target: cachedServerDirectory(process.env), packages, pick }),

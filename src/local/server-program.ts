@@ -7,10 +7,9 @@
 // and redis-check-aof are one program that acts by argv[0], so redis-check-rdb can be started as
 // redis-server.
 
-import { constants } from 'node:fs';
-import { access, lstat, stat } from 'node:fs/promises';
+import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { isOwn } from '../system/ownership.ts';
 
 export interface ServerProgram {
@@ -21,54 +20,48 @@ export interface ServerProgram {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** In the order of preference: a program under its own name comes first. */
-const PROGRAMS_ON_PATH = [
-  { file: 'redis-server', argv0: 'redis-server' },
-  { file: 'valkey-server', argv0: 'valkey-server' },
-  { file: 'redis-check-rdb', argv0: 'redis-server' },
-  { file: 'valkey-check-rdb', argv0: 'valkey-server' },
+/** File and argv[0], in the order of preference: a program under its own name comes first. */
+const programsOnPath = [
+  ['redis-server', 'redis-server'],
+  ['valkey-server', 'valkey-server'],
+  ['redis-check-rdb', 'redis-server'],
+  ['valkey-check-rdb', 'valkey-server'],
 ] as const;
 
 /** The folder of the copy that the set-up unpacks: bin/redis-server with its libraries in lib/. */
 export function cachedServerDirectory(environment: NodeJS.ProcessEnv): string {
-  return cacheFolders(environment).at(-1) as string;
+  return join(cacheFolders(environment)[0], 'redlock-run', 'redis-server');
 }
 
-/** That folder, after those in which it lies. */
-function cacheFolders({ XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): string[] {
-  const isSet = XDG_CACHE_HOME !== undefined && isAbsolute(XDG_CACHE_HOME);
-  const above = isSet ? [XDG_CACHE_HOME] : [HOME || homedir(), join(HOME || homedir(), '.cache')];
-  const own = join(above.at(-1) as string, 'redlock-run');
-  return [...above, own, join(own, 'redis-server')];
+/** The user's cache, and the home directory where the cache is in it. */
+function cacheFolders({
+  XDG_CACHE_HOME,
+  HOME,
+}: NodeJS.ProcessEnv): [cache: string, ...home: string[]] {
+  if (XDG_CACHE_HOME !== undefined && isAbsolute(XDG_CACHE_HOME)) return [XDG_CACHE_HOME];
+  const home = HOME || homedir();
+  return [join(home, '.cache'), home];
 }
 
 /** The first server program found by PATH or in the cache; null: there is none. */
-export async function findServerProgram(
-  environment: NodeJS.ProcessEnv,
-): Promise<ServerProgram | null> {
+export function findServerProgram(environment: NodeJS.ProcessEnv): ServerProgram | null {
   // An entry that is not absolute depends on the working directory; a server must not.
   const directories = (environment.PATH ?? '').split(delimiter).filter(isAbsolute);
-  for (const { file, argv0 } of PROGRAMS_ON_PATH) {
-    for (const directory of directories) {
-      const path = join(directory, file);
-      if (await isExecutable(path)) return { path, argv0, environment: {} };
-    }
+  for (const [file, argv0] of programsOnPath) {
+    const path = directories.map((directory) => join(directory, file)).find(isExecutable);
+    if (path !== undefined) return { path, argv0, environment: {} };
   }
-  const folders = cacheFolders(environment);
-  const [bin, lib] = ['bin', 'lib'].map((name) => join(folders.at(-1) as string, name));
-  const path = join(bin as string, 'redis-server');
-  if (!(await isExecutable(path))) return null;
-  const all = [...folders, bin, lib, path] as string[];
-  const areOwn = await Promise.all(all.map(async (each) => isOwn(await lstat(each))));
-  return areOwn.every((each) => each)
-    ? { path, argv0: 'redis-server', environment: { LD_LIBRARY_PATH: lib as string } }
-    : null;
+  const folder = cachedServerDirectory(environment);
+  const [path, lib] = [join(folder, 'bin', 'redis-server'), join(folder, 'lib')];
+  const all = [path, dirname(path), lib, folder, dirname(folder), ...cacheFolders(environment)];
+  if (!isExecutable(path) || !all.every((each) => isOwn(lstatSync(each)))) return null;
+  return { path, argv0: 'redis-server', environment: { LD_LIBRARY_PATH: lib } };
 }
 
-async function isExecutable(path: string): Promise<boolean> {
+function isExecutable(path: string): boolean {
   try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
   } catch {
     return false;
   }

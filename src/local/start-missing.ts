@@ -36,7 +36,7 @@ export async function startMissing(
   sockets: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const program = await findServerProgram(environment);
+  const program = findServerProgram(environment);
   if (program === null) {
     const whatToDo =
       'install one, such as `apt-get install redis-server`, or name your own masters with --master';

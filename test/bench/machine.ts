@@ -17,7 +17,7 @@ export interface Machine {
 }
 
 export async function describeMachine(): Promise<Machine> {
-  const server = await findServerProgram(process.env);
+  const server = findServerProgram(process.env);
   const { version: ioredis } = JSON.parse(
     readFileSync('node_modules/ioredis/package.json', 'utf8'),
   ) as {

@@ -14,7 +14,7 @@ export async function serverProgram(): Promise<ServerProgram> {
     const argv0 = basename(path).startsWith('valkey') ? 'valkey-server' : 'redis-server';
     return { path, argv0, environment: {} };
   }
-  const program = await findServerProgram(process.env);
+  const program = findServerProgram(process.env);
   if (program === null)
     throw new Error('no redis-server on this machine (run `npm test`, which gets one)');
   return program;

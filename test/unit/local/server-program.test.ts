@@ -41,7 +41,7 @@ test.each([
   [['a/valkey-check-rdb', cached], 'a/valkey-check-rdb', 'valkey-server'],
 ])('of %j it is %s, called %s', async (files, path, argv0) => {
   const { at, environment } = machine(...files);
-  expect(await findServerProgram(environment)).toEqual({ path: at(path), argv0, environment: {} });
+  expect(findServerProgram(environment)).toEqual({ path: at(path), argv0, environment: {} });
 });
 
 test('without one on the PATH it is the copy in the cache, with its libraries', async () => {
@@ -52,13 +52,13 @@ test('without one on the PATH it is the copy in the cache, with its libraries', 
     argv0: 'redis-server',
     environment: { LD_LIBRARY_PATH: lib },
   };
-  expect(await findServerProgram(environment)).toEqual(expected);
-  expect(await findServerProgram({ ...environment, XDG_CACHE_HOME: 'relative' })).toEqual(expected);
+  expect(findServerProgram(environment)).toEqual(expected);
+  expect(findServerProgram({ ...environment, XDG_CACHE_HOME: 'relative' })).toEqual(expected);
 });
 
 test('the cache is where XDG_CACHE_HOME says', async () => {
   const { at, environment } = machine('xdg/redlock-run/redis-server/bin/redis-server', cached);
-  const found = await findServerProgram({ ...environment, XDG_CACHE_HOME: at('xdg') });
+  const found = findServerProgram({ ...environment, XDG_CACHE_HOME: at('xdg') });
   expect(found?.path).toBe(at('xdg/redlock-run/redis-server/bin/redis-server'));
 });
 
@@ -67,7 +67,7 @@ test.each(['home', 'home/.cache', 'home/.cache/redlock-run/redis-server/lib', ca
   async (path) => {
     const { at, environment } = machine(cached);
     chmodSync(at(path), 0o777);
-    expect(await findServerProgram(environment)).toBeNull();
+    expect(findServerProgram(environment)).toBeNull();
   },
 );
 
@@ -77,9 +77,9 @@ test.runIf(process.getuid?.() === 0).each(['home', 'home/.cache/redlock-run', ca
     const { at, environment } = machine(cached);
     chmodSync(at(path), 0o775);
     // A private group, as useradd(8) makes it, has no other member.
-    expect(await findServerProgram(environment)).not.toBeNull();
+    expect(findServerProgram(environment)).not.toBeNull();
     lchownSync(at(path), 0, 12_345);
-    expect(await findServerProgram(environment)).toBeNull();
+    expect(findServerProgram(environment)).toBeNull();
   },
 );
 
@@ -88,12 +88,12 @@ test.runIf(process.getuid?.() === 0).each(['home', 'home/.cache/redlock-run', ca
   async (path) => {
     const { at, environment } = machine(cached);
     lchownSync(at(path), 12_345, 12_345);
-    expect(await findServerProgram(environment)).toBeNull();
+    expect(findServerProgram(environment)).toBeNull();
   },
 );
 
 test('none: null, and null without a PATH', async () => {
   const { environment } = machine();
-  expect(await findServerProgram(environment)).toBeNull();
-  expect(await findServerProgram({ HOME: environment.HOME })).toBeNull();
+  expect(findServerProgram(environment)).toBeNull();
+  expect(findServerProgram({ HOME: environment.HOME })).toBeNull();
 });
