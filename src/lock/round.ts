@@ -233,13 +233,13 @@ export function countOf(votes: ReadonlyMap<Named, Reply>, kind: Reply['kind']): 
   return [...votes.values()].filter((vote) => vote.kind === kind).length;
 }
 
-export function failuresIn(votes: ReadonlyMap<Named, Reply>): MasterFailure[] {
+export function failuresIn(votes: ReadonlyMap<Named, unknown>): MasterFailure[] {
   return [...votes].flatMap(([{ name }, vote]) =>
-    vote.kind === 'failed' ? [{ master: name, failed: vote }] : [],
+    isFailed(vote) ? [{ master: name, failed: vote }] : [],
   );
 }
 
-/** Whether a vote of any kind is one: an answer to redlockctl has any shape. */
+/** A vote may have any shape: sentinels and redlockctl ask for other things than locks. */
 function isFailed(vote: unknown): vote is Failed {
   return typeof vote === 'object' && vote !== null && 'kind' in vote && vote.kind === 'failed';
 }
