@@ -3,17 +3,17 @@
 // frozen master costs one time-out, and not one for each of ten thousand locks. The total time and
 // the amount that one master may take are bounded as well.
 
+import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { askAll } from '../lock/round.ts';
 import type { Failed } from '../lock/types.ts';
-import type { MasterAddress } from '../redis/address.ts';
+import { localAddress, type MasterAddress, readPasswords } from '../redis/address.ts';
 import { failed, isFailed } from '../redis/errors.ts';
 import { type Server, serversAt } from '../redis/server.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { failureLine, roughly } from '../text/lines.ts';
-import { addressesOf } from './addresses.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
 import type { CtlSettings } from './settings.ts';
 
@@ -59,7 +59,7 @@ export class MasterQuery {
    * Throws LocalError.
    */
   static async of(settings: CtlSettings, clock: Clock): Promise<MasterQuery> {
-    const servers = serversAt(await addressesOf(settings), settings, clock, 'look');
+    const servers = await openServers(settings, clock, 'look');
     return new MasterQuery(servers, clock, settings.masterTimeoutMs);
   }
 
@@ -253,6 +253,21 @@ export class MasterQuery {
     if (isFailed(answer)) this.#failed.set(server, answer);
     return answer;
   }
+}
+
+/**
+ * The masters of the settings, and the local ones that are running. Throws LocalError,
+ * ConfigError.
+ */
+export async function openServers(
+  settings: CtlSettings,
+  clock: Clock,
+  use: 'lock' | 'look',
+): Promise<Server<MasterAddress>[]> {
+  await readPasswords(settings.masters);
+  const own = settings.local ? await localMasters(settings.localDirectory) : [];
+  const addresses = [...settings.masters, ...own.map(({ socket }) => localAddress(socket))];
+  return serversAt(addresses, settings, clock, use);
 }
 
 type Question<Answer> = (server: Server<MasterAddress>) => Promise<Answer | Failed>;

@@ -22,9 +22,7 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system', 'local'],
-  ...['addresses', 'holdings', 'master-query', 'lock-state', 'operations'].map(
-    (name) => `ctl/${name}.ts`,
-  ),
+  ...['holdings', 'master-query', 'lock-state', 'operations'].map((name) => `ctl/${name}.ts`),
   ...['holder-daemon', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 

@@ -14,14 +14,13 @@ import { type HolderRecord, newClaim } from '../../lock/value.ts';
 import type { IsHeldAround, NotAcquired } from '../../lock/wait.ts';
 import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
 import { differenceLine, MastersWatch } from '../../redis/masters-watch.ts';
-import { serversAt } from '../../redis/server.ts';
 import { busyAdvice, longerWait, outcomeOfEnd, refusalLine } from '../../text/ends.ts';
 import { exitCode } from '../../text/errors.ts';
 import { jsonLine } from '../../text/foreign-text.ts';
 import { heldAroundOf } from '../../text/held-locks.ts';
 import { outcomeTable } from '../../text/outcomes.ts';
-import { addressesOf } from '../addresses.ts';
 import type { Call } from '../call.ts';
+import { openServers } from '../master-query.ts';
 
 export async function acquire(call: Call): Promise<number> {
   const { settings, print, interrupted } = call;
@@ -50,7 +49,7 @@ export async function openRequest(
   const { ttlMs, waitMs, giveUpAfterMs, isFenced, isShared } = settings;
   const { differingMasters, hasHistory } = settings;
   const { host } = call.holderRecord();
-  const masters = serversAt(await addressesOf(settings), settings, clock, 'lock');
+  const masters = await openServers(settings, clock, 'lock');
   const watch = new MastersWatch(masters, clock, host, differingMasters, hasHistory);
   const notice = noticeOf(call);
   const report = (event: LockEvent) => {
