@@ -73,7 +73,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'earlier-end-untold',
     'the last reader of a chain of wake-ups leaves without one',
-    rarely(20, 'readers-and-writers', 'handOver'),
+    rarely(60, 'readers-and-writers', 'handOver'),
     'lock.lua',
     "lastMs <= keepMs or lastMs < beforeMs or mode ~= 'shared'",
     "lastMs <= keepMs or mode ~= 'shared'",

@@ -26,7 +26,7 @@ const seeds: Partial<Record<Profile, readonly number[]>> = {
   'in-steps': [13, 18, 39],
   'last-moment': [10],
   'late-guards': [3],
-  'long-pauses-guarded': [2, 54],
+  'long-pauses-guarded': [2, 350],
   lossy: [10],
   'many-contenders': [2], // The shortest by far.
   'older-protocol': [1, 3, 15],
