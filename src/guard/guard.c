@@ -608,6 +608,7 @@ static bool is_unkillable(void) {
   if (is_stuck && !is_reported) {
     unkillable[0] = 0;
     look(note_unkillable, NEVER);
+    if (unkillable[0] == 0) return false; /* They have ended after all: waitpid(2) decides. */
     is_reported = true;
     report("unkillable%s", unkillable);
   }

@@ -147,7 +147,7 @@ export class GuardedCommand implements Child {
       case 'ended':
         return this.#swept([]);
       case 'unkillable':
-        return this.#swept(values.map(Number));
+        return this.#sweptBut(values.map(Number).filter((pid) => pid > 0));
     }
   }
 
@@ -185,7 +185,12 @@ export class GuardedCommand implements Child {
     this.#lost();
     const { isIsolated, isForeground } = this.#plan;
     if (this.#pid !== null && !isIsolated) killQuietly(isForeground ? this.#pid : -this.#pid);
-    this.#swept([this.#pid ?? this.#process?.pid ?? 0]);
+    this.#sweptBut([]);
+  }
+
+  /** Something is left. Where it is not known what, the command stands for it. */
+  #sweptBut(pids: readonly number[]): void {
+    this.#swept(pids.length > 0 ? pids : [this.#pid ?? this.#process?.pid ?? 0]);
   }
 
   #swept(unkillable: readonly number[]): void {

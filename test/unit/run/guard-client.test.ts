@@ -19,8 +19,26 @@ it.each([
   ['unable pipe: no', { kind: 'cannot-start', why: 'guard: pipe: no' }],
   ['hung-up', { kind: 'caller-gone' }],
 ])('a guard that reports %j', async (report, exit) => {
-  const file = join(scratchFolder(), `guard-${report.replace(/\W/g, '-')}`);
-  writeFileSync(file, `#!/bin/sh\necho '${report}' >&5\n`);
+  expect(await eventsOf(report)).toEqual([
+    { kind: 'exited', exit, leftCount: 0, agoMs: 0 },
+    { kind: 'swept', unkillable: [] },
+  ]);
+});
+
+// Without a number nothing is known, so it does not count as ended.
+it.each(['unkillable', 'unkillable '])(
+  'a guard that reports %j, without a number',
+  async (report) => {
+    const [, end, ...others] = await eventsOf('started 4194305', report);
+    expect(end).toEqual({ kind: 'exited', exit: { kind: 'unknown-exit' }, leftCount: 0, agoMs: 0 });
+    expect(others).toMatchObject([{ kind: 'swept', unkillable: [{ pid: 4194305 }] }]);
+  },
+);
+
+async function eventsOf(...reports: readonly string[]): Promise<readonly ChildEvent[]> {
+  const file = join(scratchFolder(), `guard-${reports.join().replace(/\W/g, '-')}`);
+  const lines = reports.map((report) => `echo '${report}' >&5\n`);
+  writeFileSync(file, `#!/bin/sh\n${lines.join('')}`);
   chmodSync(file, 0o755);
   const plan = {
     file,
@@ -41,9 +59,6 @@ it.each([
     (event) => events.push(event),
   );
   await eventually('the end is reported', isSwept);
-  expect(events).toEqual([
-    { kind: 'exited', exit, leftCount: 0, agoMs: 0 },
-    { kind: 'swept', unkillable: [] },
-  ]);
   await child.gone;
-});
+  return events;
+}
