@@ -360,7 +360,7 @@ static bool look(visit *visit, ns until) {
   while (stack_size > 0 && living < STACK) {
     struct item found = stack[--stack_size];
     struct process p;
-    atomic_fetch_add(&shared->beat, 1);
+    if (!is_outer) atomic_fetch_add(&shared->beat, 1);
     if (!read_process(found.pid, &p) && !assume_child(&found, &p)) continue;
     /* Neither there nor an orphan of ours: it has ended, and its number may be another's. */
     bool is_ours = p.parent == getpid() || (inner > 0 && p.parent == inner);
@@ -721,13 +721,20 @@ static void enter(enum phase phase, const instant *now) {
   else state.kill_by = now->at[BOOT];
 }
 
+/* How long the inner guard may make no progress. `killing` is too old where a quota was set later. */
+static ns patience(void) {
+  ns periods = 4000 * quota_period;
+  if (quota == 0) return OUTER_DELAY;
+  return state.killing > periods ? state.killing : periods;
+}
+
 /* The outer guard kills an inner one that has not begun, or makes no progress. */
 static void take_over(void) {
   static unsigned beat;
   static ns seen_at;
   ns now = read_clock(CLOCK_BOOTTIME);
   unsigned beats = shared->beat;
-  if (seen_at != 0 && now - seen_at < (quota > 0 ? state.killing : OUTER_DELAY)) return;
+  if (seen_at != 0 && now - seen_at < patience()) return;
   if (seen_at != 0 && beats == beat) {
     kill(inner, SIGKILL);
     is_alone = true; /* Its end may never be seen: it may be traced or frozen. */

@@ -1,7 +1,8 @@
 // The guard where something is missing or hostile: no /proc, no descriptor, no right to kill, trees
 // that grow. cases.ts has the guards that die or stop.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -151,6 +152,19 @@ describe.skipIf(!canTrace)('a guard that the command has traced', () => {
     await guard.says(/seized/);
     await end(guard);
     await guard.gone();
+  });
+
+  it('is killed by the other one under a quota too', async () => {
+    const { guard } = underQuota('echo ready; sleep 60', '50000');
+    await guard.ready();
+    const inner = guard.innerPid;
+    const tracer = spawn('perl', [seize, String(inner)]);
+    await once(tracer.stdout, 'data');
+    guard.send('kill\n');
+    await eventually('it has ended', () => !isAlive(inner));
+    tracer.kill('SIGKILL');
+    await guard.gone();
+    expect(guard.reports.at(-1)).toBe('ended');
   });
 });
 
