@@ -207,6 +207,7 @@ static struct shared {
   _Atomic bool is_stopping; /* one of the guards has begun to send the stop signal */
   _Atomic bool is_done;     /* the inner guard ends in order */
   _Atomic unsigned beat;    /* the inner guard makes progress */
+  _Atomic bool is_waiting;  /* it finds only what it cannot kill, and looks more rarely */
   bool is_group_signaled;
   unsigned look;
   struct record records[RECORDS];
@@ -724,7 +725,7 @@ static void enter(enum phase phase, const instant *now) {
 /* How long the inner guard may make no progress. `killing` is too old where a quota was set later. */
 static ns patience(void) {
   ns periods = 4000 * quota_period;
-  if (quota == 0) return OUTER_DELAY;
+  if (quota == 0) return shared->is_waiting ? 10 * OUTER_DELAY : OUTER_DELAY;
   return state.killing > periods ? state.killing : periods;
 }
 
@@ -756,7 +757,9 @@ static int keep_killing(void) {
   ns now = read_clock(CLOCK_BOOTTIME);
   if (now < next) return (int)((next - now) / MS) + 1;
   kill_tree();
-  if (is_unkillable()) return 100;
+  bool is_stuck = is_unkillable();
+  if (!is_outer) shared->is_waiting = is_stuck;
+  if (is_stuck) return 100;
   pause = has_new ? 0 : pause < MS ? MS : pause < 32 * MS ? 2 * pause : pause;
   next = read_clock(CLOCK_BOOTTIME) + pause;
   return (int)(pause / MS);

@@ -226,6 +226,9 @@ describe.skipIf(!canBecome)('a process of another user', () => {
     expect(guard.reports).not.toContain('ended');
     // A timer that has expired would wake the loop at once, again and again.
     expect(expiredTimers(guard.pid) + expiredTimers(guard.innerPid)).toBe(0);
+    // A guard that looks more rarely is not stuck.
+    await guard.happens({ passes: 500 });
+    expect(isAlive(guard.innerPid)).toBe(true);
     process.kill(Number(pid), 'SIGKILL');
     await guard.awaits('ended');
     await guard.gone();
