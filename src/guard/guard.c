@@ -722,7 +722,7 @@ static void enter(enum phase phase, const instant *now) {
   else state.kill_by = now->at[BOOT];
 }
 
-/* How long the inner guard may make no progress. `killing` is too old where a quota was set later. */
+/* How long the inner guard may make no progress. Where a quota was set late, `killing` is too old. */
 static ns patience(void) {
   ns periods = 4000 * quota_period;
   if (quota == 0) return shared->is_waiting ? 10 * OUTER_DELAY : OUTER_DELAY;
@@ -1122,6 +1122,7 @@ int main(int argc, char **argv, char **env) {
   if (!is_foreground) setsid();
   is_outer = true;
   inner = is_isolated ? fork_isolated() : fork();
+  if (inner < 0 && is_isolated) die("clone");
   if (inner < 0) return report("failed %d", errno), 0;
   is_outer = inner > 0;
   other_guard = pair[is_outer ? 0 : 1];

@@ -17,12 +17,14 @@ const isRoot = process.getuid?.() === 0;
 const hasMounts = spawnSync('unshare', ['-m', 'true']).status === 0;
 const hasLimits = spawnSync('prlimit', ['--version']).status === 0;
 const hasIsolation = spawnSync(guardFile(), ['--isolate', '--check']).status === 0;
+const noNamespaces = 'echo 0 >/proc/sys/user/max_pid_namespaces';
+const hasUsers = spawnSync('unshare', ['-Ur', 'sh', '-c', noNamespaces]).status === 0;
 const chain = `${import.meta.dirname}/fixtures/chain.pl`;
 const seize = `${import.meta.dirname}/fixtures/seize.pl`;
 const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
 const canBecome = isRoot && spawnSync('setpriv', [...nobody, 'true']).status === 0;
 const canTrace = isRoot && hasPerl; // A user may trace children only, where yama says so.
-const needs = { hasPerl, hasMounts, hasLimits, hasIsolation, canBecome, canTrace };
+const needs = { hasPerl, hasMounts, hasLimits, hasIsolation, hasUsers, canBecome, canTrace };
 for (const [what, isHere] of Object.entries(needs))
   if (!isHere) process.stderr.write(`  SKIPPED: faults of a guard: not ${what}\n`);
 
@@ -128,6 +130,13 @@ describe.skipIf(!hasIsolation)('with --isolate', () => {
     await guard.gone();
     expect(guard.output).toBe('pid 2\n1 2\n');
     expect(guard.reports).toEqual(['started 2', 'exited 3 0', 'ended']);
+  });
+
+  it.skipIf(!hasUsers)('a namespace that is not allowed is no fault of the command', async () => {
+    const through = ['unshare', '-Ur', 'sh', '-c', `${noNamespaces} && exec "$@"`, 'sh'];
+    const guard = new RealGuard(['true'], { options: ['--isolate'], through });
+    await guard.gone();
+    expect(guard.reports).toEqual(['unable clone: No space left on device']);
   });
 
   it('nothing is left where both guards are killed', async () => {
