@@ -620,7 +620,7 @@ static bool is_unkillable(void) {
 
 static int quota_fd = -1;    /* the limit of processor time, which may change at any time */
 static int quota_watch = -1; /* readable when the limit has changed */
-static ns quota_period;
+static ns quota_period;      /* in microseconds */
 static int child_watch = -1; /* readable when a child has changed */
 static int timers[CLOCKS] = {-1, -1, -1};
 static ns quota;             /* the limit, in microseconds of each period; 0: a core or more */
@@ -628,12 +628,17 @@ static ns quota;             /* the limit, in microseconds of each period; 0: a 
 /* Where each of them may wake late, the guard that wakes first acts. */
 static ns delay(void) { return is_outer && !is_alone && quota == 0 ? OUTER_DELAY : 0; }
 
+#define MAX_PERIOD 1000000 /* of the kernel: a second */
+
+/* In cgroup v2 the file has a second number, the period, which may have changed too. */
 static void read_quota(void) {
   char text[64];
   ssize_t length = quota_fd < 0 ? -1 : pread(quota_fd, text, sizeof text - 1, 0);
   text[length < 0 ? 0 : length] = 0;
   const char *at = text;
-  if (!parse_number(&at, 1, quota_period - 1, &quota)) quota = 0;
+  if (!parse_number(&at, 1, MAX_SUMMAND, &quota)) quota = 0;
+  if (quota > 0 && skip(&at, " ")) parse_number(&at, 1, MAX_PERIOD, &quota_period);
+  if (quota >= quota_period) quota = 0;
 }
 
 /* How long it takes to end the tree. Under a limit, each thread that runs has a turn of 4 ms before
@@ -722,7 +727,7 @@ static void enter(enum phase phase, const instant *now) {
   else state.kill_by = now->at[BOOT];
 }
 
-/* How long the inner guard may make no progress. Where a quota was set late, `killing` is too old. */
+/* How long the inner guard may make no progress. A `killing` from before a quota is too short. */
 static ns patience(void) {
   ns periods = 4000 * quota_period;
   if (quota == 0) return shared->is_waiting ? 10 * OUTER_DELAY : OUTER_DELAY;

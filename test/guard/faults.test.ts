@@ -97,6 +97,15 @@ describe.skipIf(process.platform !== 'linux')('under a quota', () => {
     expect(guard.reports.slice(1)).toEqual(['stopping', 'signaled 9', 'ended']);
   });
 
+  it.concurrent('a quota of a later period, which is its second number, does so', async () => {
+    const { guard, file } = underQuota(busy, none);
+    await guard.ready();
+    writeFileSync(file, '200000 1000000\n'); // More than a core of the period of the start.
+    await guard.happens({ deadlines: [3_000, 3_000] });
+    await guard.gone();
+    expect(guard.reports.slice(1)).toEqual(['starved', 'signaled 9', 'ended']);
+  });
+
   it.concurrent('a quota does not end a command that waits', async () => {
     const { guard, file } = underQuota('sleep 60 & sleep 60 & sleep 0.3; echo ready; wait', none);
     await guard.ready();
