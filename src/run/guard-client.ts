@@ -16,6 +16,7 @@ import { cpuQuota } from '../system/cpu-quota.ts';
 import { processUserOf } from '../system/process-table.ts';
 import { showOutput } from './hidden-streams.ts';
 import type { Child, ReportChild, TimeLeft } from './ports.ts';
+import { areTooFew, tooFew } from './preconditions.ts';
 import type { ChildExit, Signal } from './record.ts';
 
 showOutput();
@@ -305,6 +306,7 @@ function failureOf(code: string): ChildExit {
   if (code === 'ENOENT') return { kind: 'not-found' };
   if (code === 'ETIME') return { kind: 'never-started', reason: 'suspended' };
   if (code === 'EAGAIN') return { kind: 'cannot-start', why: `${noProcess} (try again)` };
+  if (areTooFew({ code })) return { kind: 'cannot-start', why: `command: ${tooFew}` };
   if (isShortage(code)) return { kind: 'cannot-start', why: `${noMemory} (try again)` };
   return { kind: 'not-executable', message: code };
 }

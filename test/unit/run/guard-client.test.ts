@@ -10,12 +10,17 @@ import type { ChildEvent } from '../../../src/run/ports.ts';
 import { eventually } from '../../servers/processes.ts';
 import { scratchFolder } from '../../servers/watchdog.ts';
 
-const { ETIME, ENOENT, EACCES } = os.constants.errno;
+const { ETIME, ENOENT, EACCES, ENOMEM, EMFILE, ENFILE } = os.constants.errno;
+const noMemory = 'command: there is not enough memory to start it (try again)';
+const fewFiles = 'command: open files: too few are allowed (raise the limit: ulimit -n)';
 
 it.each([
   [`failed ${ETIME}`, { kind: 'never-started', reason: 'suspended' }],
   [`failed ${ENOENT}`, { kind: 'not-found' }],
   [`failed ${EACCES}`, { kind: 'not-executable', message: 'EACCES' }],
+  [`failed ${ENOMEM}`, { kind: 'cannot-start', why: noMemory }],
+  [`failed ${EMFILE}`, { kind: 'cannot-start', why: fewFiles }],
+  [`failed ${ENFILE}`, { kind: 'cannot-start', why: fewFiles }],
   ['unable pipe: no', { kind: 'cannot-start', why: 'guard: pipe: no' }],
   ['hung-up', { kind: 'caller-gone' }],
 ])('a guard that reports %j', async (report, exit) => {
