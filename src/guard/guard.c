@@ -346,7 +346,8 @@ static uint64_t signature;   /* of the set of living processes */
 /* One look at every process of the tree: the command and what is below it first, then the other
  * children, youngest first. The children of a process are listed before it is visited, so that
  * what is done to it hides none of them. The look ends early at `until` on the BOOT clock, or when
- * it has found too many. False: something could not be read. */
+ * it has found too many. Processes beyond STACK are left out without a sign. False: something could
+ * not be read. */
 static bool look(visit *visit, ns until) {
   stack_size = 0;
   living = running = 0;
