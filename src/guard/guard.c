@@ -65,8 +65,8 @@ struct state {
   bool keeps;               /* background processes are left alone */
 };
 
-#define UNGUARDED_GRACE (5000 * MS) /* how long one guard has where the other one is gone */
-#define OUTER_DELAY (50 * MS)       /* the outer guard acts only where the inner one has not */
+#define LONE_GUARD_GRACE (5000 * MS) /* how long one guard has where the other one is gone */
+#define OUTER_DELAY (50 * MS)        /* the outer guard acts only where the inner one has not */
 
 /* When a phase is due on this clock. NEVER: not by this clock. */
 static ns due_at(const struct state *s, enum phase phase, int clock) {
@@ -198,14 +198,14 @@ struct record {
   bool is_killed;
 };
 
-/* Shared by both guards, so that either can go on where the other one was. */
+/* Shared by both guards, so that either can carry on where the other left off. */
 #define RECORDS (1 << 15)
 static struct shared {
   pid_t command; /* as the inner guard numbers it */
   int status;    /* of the command, as waitpid(2) has it */
   _Atomic bool is_started, has_exited, is_reported;
   _Atomic bool is_stopping; /* one of the guards has begun to send the stop signal */
-  _Atomic bool is_done;     /* the inner guard ends in order */
+  _Atomic bool is_done;     /* a guard has found nothing left to do: its end is no loss */
   _Atomic unsigned beat;    /* the inner guard makes progress */
   _Atomic bool is_waiting;  /* it finds only what it cannot kill, and looks more rarely */
   bool is_group_signaled;
@@ -328,8 +328,8 @@ static bool push_children(const struct process *p) {
   return is_whole;
 }
 
-/* What is certain of a process that cannot be read: hidden, or for want of a descriptor. Our own
- * children keep their numbers until we reap them. */
+/* What can still be said of a process whose /proc entry cannot be read (hidden, or no descriptor is
+ * free). Our own children keep their numbers until we reap them. */
 static bool assume_child(const struct item *found, struct process *p) {
   if (found->parent != getpid() || kill(found->pid, 0) != 0) return false;
   pid_t group = getpgid(found->pid), session = getsid(found->pid);
@@ -364,7 +364,8 @@ static bool look(visit *visit, ns until) {
     struct process p;
     if (!is_outer) atomic_fetch_add(&shared->beat, 1);
     if (!read_process(found.pid, &p) && !assume_child(&found, &p)) continue;
-    /* Neither there nor an orphan of ours: it has ended, and its number may be another's. */
+    /* Neither below the parent that listed it nor an orphan of ours: it has ended, and its number
+     * may be another's. */
     bool is_ours = p.parent == getpid() || (inner > 0 && p.parent == inner);
     if (p.parent != found.parent && !is_ours) continue;
     if (p.is_alive) is_whole = push_children(&p) && is_whole;
@@ -545,8 +546,9 @@ static void kill_tree(void) {
 
 /* ---- Reports to redlock-run ----------------------------------------------------------------- */
 
-/* Where the reader has died, or reads nothing, the deadlines do the rest. */
-static void write_all(int fd, const void *bytes, size_t size) {
+/* One write, best effort: where redlock-run has died or reads nothing, the deadlines still end the
+ * tree. */
+static void write_once(int fd, const void *bytes, size_t size) {
   if (write(fd, bytes, size) < 0) return;
 }
 
@@ -557,7 +559,7 @@ static void report(const char *format, ...) {
   vsnprintf(text, sizeof text - 1, format, values);
   va_end(values);
   strcat(text, "\n");
-  write_all(reports, text, strlen(text));
+  write_once(reports, text, strlen(text));
 }
 
 static int start_socket = -1; /* in the inner guard: closes when the command has been executed */
@@ -626,7 +628,7 @@ static int child_watch = -1; /* readable when a child has changed */
 static int timers[CLOCKS] = {-1, -1, -1};
 static ns quota;             /* the limit, in microseconds of each period; 0: a core or more */
 
-/* Where each of them may wake late, the guard that wakes first acts. */
+/* Under a quota either guard may wake late, so whichever wakes first acts. */
 static ns delay(void) { return is_outer && !is_alone && quota == 0 ? OUTER_DELAY : 0; }
 
 #define MAX_PERIOD 1000000 /* of the kernel: a second */
@@ -688,15 +690,16 @@ static void listen_to_run(void) {
   }
 }
 
-/* This guard ends the tree soon: nothing would end it if this one died as well. */
+/* The other guard is gone. This one ends the tree soon, because nothing would if it died too. */
 static void lose_other(void) {
   close(other_guard);
   other_guard = -1;
   if (is_alone || shared->is_done) return;
   is_alone = true;
   report("lost");
-  if (state.phase == STOPPING) state.phase = WATCHING; /* It may have signaled only some of them. */
-  ns grace = state.grace < UNGUARDED_GRACE ? state.grace : UNGUARDED_GRACE;
+  /* The other guard may have signaled only part of the tree. */
+  if (state.phase == STOPPING) state.phase = WATCHING;
+  ns grace = state.grace < LONE_GUARD_GRACE ? state.grace : LONE_GUARD_GRACE;
   request_stop(&state, read_clock(CLOCK_BOOTTIME), grace);
 }
 
@@ -799,7 +802,7 @@ static void wait_for_events(int timeout) {
     {timers[2], POLLIN, 0},    {quota_watch, POLLIN, 0},
   };
   int ready = poll(fds, sizeof fds / sizeof *fds, timeout);
-  /* It refuses more descriptors than this process may have now. */
+  /* poll fails where RLIMIT_NOFILE is now below the number of entries. */
   if (ready < 0 && errno == EINVAL) poll(NULL, 0, timeout >= 0 && timeout < 10 ? timeout : 10);
   while (read(child_watch, drained, sizeof drained) > 0) {}
   while (read(quota_watch, drained, sizeof drained) > 0) prepare_for_quota();
@@ -896,7 +899,8 @@ static bool write_file(const char *path, const char *text) {
   return is_written;
 }
 
-/* The kernel takes the command first when memory runs out, unless the caller has set that. */
+/* Makes the kernel take the command first when memory runs out, unless the caller has set
+ * oom_score_adj. */
 static void prefer_for_oom(void) {
   char value[16];
   if (read_proc("self/oom_score_adj", value, sizeof value) < 1 || strcmp(value, "0\n") != 0) return;
@@ -916,7 +920,7 @@ static void become_command(int socket, char **argv, const sigset_t *mask) {
     sigprocmask(SIG_SETMASK, mask, NULL);
     error = execute(argv);
   }
-  write_all(socket, &error, sizeof error);
+  write_once(socket, &error, sizeof error);
   _exit(127);
 }
 
@@ -944,7 +948,7 @@ static void start_command(char **argv, const sigset_t *mask) {
   start_socket = pair[0];
   fcntl(start_socket, F_SETFL, O_NONBLOCK);
   setpgid(0, 0); /* What kills the caller's group must not kill the guard with the command. */
-  write_all(start_socket, "", 1);
+  write_once(start_socket, "", 1);
 }
 
 #ifdef __linux__
@@ -1035,8 +1039,8 @@ static void shorten_turns(void) {
 #endif
 }
 
-/* Closes the caller's files, which belong to the command: a pipeline waits for their end. All of
- * ours close at an exec, and the caller's have come through one. */
+/* Closes the caller's files, which belong to the command: a pipeline waits for their end. Ours are
+ * close-on-exec; inherited ones cannot be, and that tells them apart. */
 static void leave_caller(void) {
   for (int fd = 0; fd < 1024; fd++)
     if (fcntl(fd, F_GETFD) == 0) close(fd);
@@ -1141,7 +1145,7 @@ int main(int argc, char **argv, char **env) {
   leave_caller();
   shorten_turns();
   guard();
-  /* A stopped outer guard would stay where redlock-run has died. */
+  /* If redlock-run has died, nobody else would continue a stopped outer guard. */
   if (!is_outer && !is_alone && getppid() > 1) kill(getppid(), SIGCONT);
   return 0;
 }
