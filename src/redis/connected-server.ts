@@ -183,8 +183,12 @@ export abstract class ConnectedServer<From extends Origin> {
     // Where there is no mark, a look writes none.
     const newId = isLocking ? randomBytes(10).toString('hex') : '';
     const mark = isMarked ? callOf('mark', [beside(prefix, 'mark')], { newId }) : null;
-    const connection = await Connection.dial(this.origin, this.clock, maxBytes, mark);
-    this.#dialing = null;
+    let connection: Connection | Failed;
+    try {
+      connection = await Connection.dial(this.origin, this.clock, maxBytes, mark);
+    } finally {
+      this.#dialing = null;
+    }
     this.#connection = isFailed(connection) ? null : connection;
     if (isFailed(connection)) return connection;
     void connection.identity.then((identity) => {

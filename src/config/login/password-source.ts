@@ -74,8 +74,9 @@ export class PasswordCommand implements PasswordSource {
     return Math.max(minPauseMs, leftMs);
   }
 
+  /** Never rejects: `spawn` throws when memory is short, for one. */
   async #run(): Promise<string | Failed> {
-    const answer = await outputOf(this.#command);
+    const answer = await outputOf(this.#command).catch(() => notStarted);
     this.#last =
       typeof answer === 'string' ? answer : failed('denied', `${this.#subject}: ${answer.why}`);
     this.#ranAt = Date.now();
@@ -84,7 +85,9 @@ export class PasswordCommand implements PasswordSource {
   }
 }
 
-/** The one line that the command prints, or why there is none. */
+const notStarted = { why: 'cannot be started (see /bin/sh)' };
+
+/** The one line that the command prints, or why there is none. Rejects where `spawn` throws. */
 async function outputOf(command: string): Promise<string | { readonly why: string }> {
   const { spawn } = await import('node:child_process');
   return new Promise((resolve) => {
@@ -118,7 +121,7 @@ async function outputOf(command: string): Promise<string | { readonly why: strin
       if (output.length > maxChars)
         end({ why: 'prints too much (let it print the password alone)' });
     });
-    child.once('error', () => end({ why: 'cannot be started (see /bin/sh)' }));
+    child.once('error', () => end(notStarted));
     child.once('close', (code, signal) => {
       const password = passwordIn(output);
       if (code !== 0)
