@@ -160,6 +160,14 @@ describe('what others hold', () => {
     );
     expect(await handleOn(first).acquire(claim, lasting)).toEqual(failed('reply', named));
   });
+
+  test('where TYPE is refused, no key is blamed', async () => {
+    await first.command('rpush', '{r}:fence', 'x');
+    await first.command('acl', 'setuser', 'default', '-type');
+    const reply = await acquireAt(first);
+    await first.command('acl', 'setuser', 'default', '+type');
+    expect(reply).toEqual(failed('reply', /^WRONGTYPE /));
+  });
 });
 
 test('scripts that the server has forgotten cost no vote', async () => {

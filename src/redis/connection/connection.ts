@@ -231,15 +231,14 @@ export class Connection {
 
   async #wrongTypeAmong(keys: readonly string[], reply: Failed): Promise<Failed> {
     const types = await Promise.all(keys.map((key) => this.call('TYPE', key)));
-    const at = keys.findIndex(
-      (key, index) => ![typeOfKey(key), 'none'].includes(String(types[index])),
-    );
-    const key = keys[at];
-    if (key === undefined) return reply;
-    return failed(
-      'reply',
-      `the key ${key} is a ${String(types[at])}, which no lock has made (delete it)`,
-    );
+    for (const [index, key] of keys.entries()) {
+      const type = types[index];
+      // A server may refuse TYPE (ACL), and then the type is not known.
+      if (typeof type !== 'string' || [typeOfKey(key), 'none'].includes(type)) continue;
+      const why = `the key ${key} is a ${type}, which no lock has made (delete it)`;
+      return failed('reply', why);
+    }
+    return reply;
   }
 
   #failedBy(error: unknown): Failed {
