@@ -221,15 +221,17 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   override async close(endsAt = this.clock.now() + lastAnswersMs): Promise<void> {
     this.#subscriber.close();
     const released = new AbortController();
-    void Promise.all(this.#releasing).then(() => released.abort('released'));
+    const onReleased = () => released.abort('released');
+    Promise.all(this.#releasing).then(onReleased, onReleased);
     await sleepAwake(this.clock, endsAt - this.clock.now(), released.signal);
     await super.close(endsAt);
   }
 
   #release(removal: Removal): Promise<ReleaseReply> {
     const releasing = this.#releaseTwice(removal);
+    const forget = () => this.#releasing.delete(releasing);
     this.#releasing.add(releasing);
-    void releasing.finally(() => this.#releasing.delete(releasing));
+    releasing.then(forget, forget);
     return releasing;
   }
 
