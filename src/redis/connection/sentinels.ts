@@ -128,8 +128,9 @@ function placeIn(reply: unknown, primary: string): SentinelHost | Failed {
   if (reply === null)
     return failed('denied', `watches no primary ${quoted(primary)}`, 'correct the name');
   const [host, port]: unknown[] = Array.isArray(reply) ? reply : [];
-  const isPlace = /^[\p{L}\p{N}._:-]{1,255}$/u.test(String(host)) && /^\d{1,5}$/.test(String(port));
-  return isPlace
+  const isHost = /^[\p{L}\p{N}._:-]{1,255}$/u.test(String(host));
+  const isPort = /^\d{1,5}$/.test(String(port)) && Number(port) <= 65_535;
+  return isHost && isPort
     ? { host: String(host), port: Number(port) }
     : failed('reply', 'an unexpected reply to SENTINEL');
 }
