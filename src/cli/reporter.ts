@@ -4,6 +4,7 @@
 
 import type { Settings } from '../config/settings.ts';
 import type { RunEvent, RunRecord } from '../run/record.ts';
+import { isRefused } from '../text/ends.ts';
 import { jsonLine, oneLine } from '../text/foreign-text.ts';
 import {
   closingLineOf,
@@ -74,11 +75,11 @@ export class Reporter {
 
   finished(record: RunRecord): void {
     this.#notice.end();
-    const isBusy = record.cause.kind === 'busy';
+    const wasRefused = isRefused(record.cause);
     const line = closingLineOf(this.#settings, record);
-    if (line === null || (isBusy && this.#settings.verbosity === 'quiet')) return;
+    if (line === null || (wasRefused && this.#settings.verbosity === 'quiet')) return;
     // A run that was refused is no error: its exit code says so.
-    this.#print(isBusy ? 'warning' : 'error', 'finished', line, record);
+    this.#print(wasRefused ? 'warning' : 'error', 'finished', line, record);
   }
 
   #waiting(event: WaitEvent): void {

@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import type { HolderRecord } from '../lock/value.ts';
+import { isRefused } from '../text/ends.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import { holderText, personLine } from '../text/lines.ts';
 import { waitingEnvironment } from './environment.ts';
@@ -82,8 +83,8 @@ export class Hooks {
       const environment = { ...this.#held, REDLOCK_HELD, REDLOCK_HELD_LEASES };
       return this.#notify('released', this.#self, environment, facts);
     }
-    const isRefused = ['busy', 'superseded', 'nested'].includes(record.cause.kind);
-    if (isRefused) this.#notify('busy', blockerText(blockerIn(record)), this.#waiting(), facts);
+    if (isRefused(record.cause))
+      this.#notify('busy', blockerText(blockerIn(record)), this.#waiting(), facts);
   }
 
   /** Resolves when --on-lost has ended. Never rejects. */

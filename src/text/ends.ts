@@ -61,6 +61,11 @@ export type Cause =
 
 type End = Exclude<Cause, { kind: 'child' }> | ChildExit;
 
+/** Whether others had the lock, or came first: then the run is no error, and its status is 75. */
+export function isRefused({ kind }: Cause): boolean {
+  return kind === 'busy' || kind === 'superseded' || kind === 'nested';
+}
+
 /** How a program calls its settings, for what to do. */
 export interface Wording {
   readonly ttl: string;

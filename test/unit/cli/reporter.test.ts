@@ -168,6 +168,10 @@ describe('the end', () => {
   test.each<[string, Cause, Verbosity, number]>([
     ['busy', busy, 'normal', 1],
     ['busy', busy, 'quiet', 0],
+    ['superseded', { kind: 'superseded', by: 'w:1@h/u/c' }, 'normal', 1],
+    ['superseded', { kind: 'superseded', by: 'w:1@h/u/c' }, 'quiet', 0],
+    ['nested', { kind: 'nested', holder: 'x' }, 'normal', 1],
+    ['nested', { kind: 'nested', holder: 'x' }, 'quiet', 0],
     ['no quorum', unreachable, 'quiet', 1],
     ['lost', lost, 'quiet', 1],
     ['told to', { kind: 'signal', signal: 'SIGTERM' }, 'normal', 0],
