@@ -162,7 +162,9 @@ const rows: Rows = {
   'max-run': {
     outcome: 'max-run',
     line: (_, which, shown) => {
-      const why = `the command ran too long and ${stopWord(shown)}${leftLine(shown)}`;
+      const isUnstarted = shown.childExit?.kind === 'never-started';
+      const ran = () => `the command ran too long and ${stopWord(shown)}${leftLine(shown)}`;
+      const why = isUnstarted ? 'its time was over before the command was started' : ran();
       return `max-run: ${which}: ${why} (raise --max-run)`;
     },
   },

@@ -233,6 +233,13 @@ test.each<[string, Cause, ChildExit | null, boolean, string | null]>([
     'max-run: "job": the command ran too long and was killed (raise --max-run)',
   ],
   [
+    'too long before the start',
+    { kind: 'max-run' },
+    { kind: 'never-started', reason: 'suspended' },
+    false,
+    'max-run: "job": its time was over before the command was started (raise --max-run)',
+  ],
+  [
     'with a caller that is gone',
     { kind: 'caller-gone' },
     null,
