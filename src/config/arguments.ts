@@ -91,7 +91,10 @@ function commandOf(
   return ['/bin/sh', '-c', script];
 }
 
-/** Options by long name; true for a switch, a list for one that may be repeated. */
+/**
+ * Options by long name, in the order in which each was last given; true for a switch, a list for
+ * one that may be repeated.
+ */
 export type GivenOptions = Map<string, string | true | string[]>;
 
 export interface OptionValues {
@@ -108,9 +111,10 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
     const source = `flag ${option}`;
     values[key] = { text, layer: 'flag', source, subject: option, base: '' };
   };
-  for (const { key, long, value } of optionTable) {
-    const text = given.get(long);
-    if (key === undefined || !isScalarKey(key) || text === undefined) continue;
+  // In the order that they were given: the later one of an option and its opposite wins.
+  for (const [long, text] of given) {
+    const { key, value } = optionTable.find((row) => row.long === long) ?? {};
+    if (key === undefined || !isScalarKey(key)) continue;
     set(key, typeof text === 'string' ? text : String(value), long);
   }
   if (given.has('--nonblock')) {
@@ -179,9 +183,11 @@ function createProgram(rows: readonly OptionRow[], given: GivenOptions): Command
     for (const flags of [pair.join(', '), ...row.spellings.slice(pair.length)]) {
       const option = new Option(row.argument === undefined ? flags : `${flags} <${row.argument}>`);
       program.addOption(option);
-      program.on(`option:${option.name()}`, (value?: string) =>
-        given.set(row.long, collect(row, given, value)),
-      );
+      program.on(`option:${option.name()}`, (value?: string) => {
+        const collected = collect(row, given, value);
+        given.delete(row.long);
+        given.set(row.long, collected);
+      });
     }
   }
   return program;

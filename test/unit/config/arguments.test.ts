@@ -121,6 +121,8 @@ describe('options', () => {
     [['-s'], 'shared', 'true'],
     [['--shared'], 'shared', 'true'],
     [['-s', '-x'], 'shared', 'false'],
+    [['-x', '-s'], 'shared', 'true'],
+    [['-s', '-x', '-s'], 'shared', 'true'],
     [['--exclusive'], 'shared', 'false'],
     [['--slots', '3'], 'slots', '3'],
     [['--supersede'], 'supersede', 'true'],
