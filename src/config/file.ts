@@ -10,7 +10,7 @@ import { ConfigError, fileError, isMissing } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
 import type { ExecutionContext } from './execution-context.ts';
 import { type ConfigWarning, type Layer, noLayer } from './layer.ts';
-import { readTextFile, readTrusted } from './text-file.ts';
+import { isReadableByOthers, readTextFile, readTrusted } from './text-file.ts';
 import type { DataPath, YamlData } from './yaml.ts';
 
 export interface FoundFile {
@@ -155,8 +155,7 @@ export async function readConfigFile(
 }
 
 function warningsAbout(file: FoundFile, yaml: YamlData): ConfigWarning[] {
-  const isReadableByOthers = (file.mode & 0o044) !== 0;
-  if (!isReadableByOthers || !yaml.literals.some(holdsPassword)) return [];
+  if (!isReadableByOthers(file.mode) || !yaml.literals.some(holdsPassword)) return [];
   return [
     {
       kind: 'exposed-secret',

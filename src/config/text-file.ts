@@ -30,6 +30,11 @@ export function readTextFile(path: string): ReadFile {
   return readDescriptor(openSync(path, 'r'), () => {});
 }
 
+/** Whether any user can read it. A group may be meant to, as for the secrets of a container. */
+export function isReadableByOthers(mode: number): boolean {
+  return (mode & constants.S_IROTH) !== 0;
+}
+
 /** Reads and closes an open file that `check` does not refuse. */
 function readDescriptor(descriptor: number, check: (found: Stats) => void): ReadFile {
   try {

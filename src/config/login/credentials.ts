@@ -16,7 +16,7 @@ import {
   parseGiven,
 } from '../layer.ts';
 import { tlsKeys } from '../setting-table.ts';
-import { type ReadFile, readTextFile } from '../text-file.ts';
+import { isReadableByOthers, type ReadFile, readTextFile } from '../text-file.ts';
 import { kinds } from '../values.ts';
 import { PasswordCommand, PasswordFile, passwordIn } from './password-source.ts';
 
@@ -157,9 +157,7 @@ function readGivenFile(given: Given, secret: string | null, warn: Warn): ReadFil
   const file = resolve(base, text);
   try {
     const read = readTextFile(file);
-    // Read permission for a group may be intended, as for the secrets of a container; for all users
-    // it is a mistake.
-    if (secret !== null && (read.found.mode & 0o004) !== 0) {
+    if (secret !== null && isReadableByOthers(read.found.mode)) {
       const message = `holds a ${secret} and is readable by others`;
       warn({ kind: 'exposed-secret', file, message, advice: 'chmod 600 it' });
     }

@@ -260,7 +260,7 @@ describe('warns about a password that others can read', () => {
   const named = ['--config', '.redlockrc'];
   test.each([
     ['password: p', 0o644, true],
-    ['password: p', 0o640, true],
+    ['password: p', 0o640, false], // Meant for a group, as in /etc.
     ['password: p', 0o604, true],
     ['password: p', 0o600, false],
     ['password: "${P}"', 0o644, false],
