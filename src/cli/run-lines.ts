@@ -100,8 +100,10 @@ const lines: Lines = {
     return `${which}: ${what}; ${why} (look at redlockctl history)`;
   },
   'child-started': ({ pid }, which) => `started: ${which}: pid ${pid}`,
-  'child-exited': ({ exit, runMs }, which) =>
-    `ended: ${which}: ${briefEnd(exit)} after ${roughly(runMs)}`,
+  'child-exited': ({ exit, runMs }, which) => {
+    const after = runMs === null ? '' : ` after ${roughly(runMs)}`;
+    return `ended: ${which}: ${briefEnd(exit)}${after}`;
+  },
   'never-started': ({ reason }, which) =>
     `lost: ${which}: ${lossLine(reason, program)}: the command is not started`,
   'unknown-start': (_, which) =>

@@ -14,7 +14,8 @@ export type Signal = NodeJS.Signals;
 export type RunEvent =
   | LockEvent
   | { readonly kind: 'child-started'; readonly pid: number }
-  | { readonly kind: 'child-exited'; readonly exit: ChildExit; readonly runMs: number }
+  /** `runMs`: null: the command was never started. */
+  | { readonly kind: 'child-exited'; readonly exit: ChildExit; readonly runMs: number | null }
   | { readonly kind: 'relayed'; readonly signal: Signal }
   /** `validMs`: what is left of validity; `unconfirmedMs`: the time since the last confirmation. */
   | {

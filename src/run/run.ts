@@ -203,6 +203,10 @@ export class Run {
 
   #exited({ exit, leftCount, agoMs }: ChildEnd): void {
     if (exit.kind === 'never-started') return this.post({ kind: 'child-exited', exit });
+    if (!hasRun(exit)) {
+      this.#report({ kind: 'child-exited', exit, runMs: null });
+      return this.post({ kind: 'child-exited', exit });
+    }
     const exitedAt = this.#now() - agoMs;
     this.#exitedAt = exitedAt;
     this.#leftCount = leftCount;

@@ -132,6 +132,11 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
     { kind: 'child-exited', exit: { kind: 'exited', code: 3 }, runMs: 4_000 },
     'ended: "job": exit code 3 after 4s',
   ],
+  [
+    { kind: 'child-exited', exit: { kind: 'cannot-start', why: 'guard: no' }, runMs: null },
+    'ended: "job": never started',
+  ],
+  [{ kind: 'child-exited', exit: { kind: 'not-found' }, runMs: null }, 'ended: "job": not found'],
   [{ kind: 'relayed', signal: 'SIGHUP' }, 'relayed: "job": SIGHUP'],
   [
     { kind: 'stopping', cause: lost, signal: 'SIGTERM', validMs: 4_000, unconfirmedMs: 100 },

@@ -119,6 +119,16 @@ it.each<[string, ChildExit, number, number]>([
   expect(result).toMatchObject({ cause: { kind: 'child' }, childExit: exit });
 });
 
+it.each<[ChildExit, number]>([
+  [{ kind: 'not-found' }, 1_000],
+  [{ kind: 'not-found' }, 5_000],
+  [{ kind: 'not-executable', message: 'EACCES' }, 2_850],
+  [{ kind: 'cannot-start', why: 'guard: it does not start' }, 2_850],
+])('a command that never ran has no time and loses no lock: %j at %i', async (exit, heardAt) => {
+  const result = await resultOf(exit, heardAt);
+  expect(result).toMatchObject({ cause: { kind: 'child' }, childExit: exit, runMs: null });
+});
+
 it.each([
   ['not extended in time, where that is soon after', 2_801, false, 'unreachable'],
   ['not extended in time, where the guard is a moment early', 2_750, false, 'unreachable'],
