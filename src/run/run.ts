@@ -1,6 +1,7 @@
 // One run of one command under one lease: an inbox of events, the supervisor's decisions, and their
-// execution. *Invariant:* every exit, signal, alarm and answer becomes an event, and only the
-// supervisor decides what is done about it.
+// execution. *Invariant:* every exit, signal, alarm and answer becomes an event. The supervisor
+// decides what is done about them; what is measured here (deadlines, leftovers, what is kept)
+// decides how.
 
 import assert from 'node:assert/strict';
 import type { Unkillable } from '../lock/history.ts';
@@ -63,7 +64,10 @@ export class Run {
     this.#host = host;
   }
 
-  /** Resolves when the lock has been released. Rejects on a bug, after killing the child. */
+  /**
+   * Resolves when the lock has been released, or left to expire, or was not acquired. Rejects on a
+   * bug, after killing the child.
+   */
   start(): Promise<RunRecord> {
     this.#beganAt = this.#now();
     this.#acquire().catch(this.crash);
@@ -197,7 +201,7 @@ export class Run {
   /** `isStarved`: before a deadline, for want of CPU. */
   #stoppedByGuard(isStarved: boolean): void {
     const reason = this.#keeper?.overdueReason;
-    assert(reason, 'a guard that stops a command before its start');
+    assert(reason, 'a stop was reported before there was a lease keeper');
     this.post({ kind: 'lost', reason: isStarved ? 'starved' : reason });
   }
 
@@ -258,7 +262,10 @@ export class Run {
     this.post({ kind: 'swept', unkillable });
   }
 
-  /** Posts a loss if validity was over at this instant, with processes alive; returns whether. */
+  /**
+   * Posts a loss if validity had ended by `instant`, when processes were still alive; returns
+   * whether it did.
+   */
   #endOutlived(instant: number): boolean {
     const isOutlived = instant >= this.#confirmed.validUntil;
     if (isOutlived) this.post({ kind: 'lost', reason: 'suspended', isOutlived });

@@ -2,8 +2,9 @@
 // itself (run.ts acts). Events may come in any order, even late ones from a phase that is over.
 // *Invariant:* the first cause of the end wins, with one exception: a lost lock overrides every
 // other cause, even when it is noticed later. While the command is still being stopped, only a lock
-// that was taken, that expired or that the command outlived is lost; after it, any loss counts,
-// since what the command left behind was alive then.
+// that was taken, that expired or that the command outlived is lost; after it, any loss but that of
+// a guard counts, since what the command left behind was alive then. At the release, a run that was
+// replaced or stopped on request stays so.
 
 import type { Unkillable } from '../lock/history.ts';
 import type { Person } from '../lock/people.ts';
@@ -194,11 +195,13 @@ function whileStopping(state: State, event: Event): Step {
       if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
       return [afterStop(state, event.exit), [sweep]];
     case 'lost':
-      // Not confirmed is not lost yet: `kill-due` comes before validity ends.
+      // Only a loss that masters confirm, or that the command outlived, counts here; for all others
+      // the command is being ended already, in time.
       if (!event.isOutlived && event.reason !== 'taken' && event.reason !== 'expired')
         return [state, []];
       if (state.cause?.kind === 'lost') return [{ ...state, cause: event }, []];
-      // What has not been sent the stop signal yet gets it now, and the loss is reported.
+      // The guard stops a tree once and sends nothing again. This ends the extensions and reports
+      // the loss.
       return [{ ...state, cause: event }, [{ kind: 'stop', signal: null }]];
     case 'signal':
       if (isOrderToStop(event.signal)) return kill(state);
@@ -218,7 +221,7 @@ function whileSweeping(state: State, event: Event): Step {
     case 'lost':
       // The guard that is left ends them.
       if (event.reason === 'guard-lost') return [state, []];
-      // Leftover processes were alive when the lock was already lost.
+      // The lock is lost while leftover processes may be alive.
       if (state.cause?.kind === 'lost') return kill(state);
       return [
         { ...state, cause: event, isKilled: true },
@@ -250,7 +253,10 @@ function whileReleasing(state: State, event: Event): Step {
   ];
 }
 
-/** The guard sends SIGKILL by itself where the grace is over, or only one guard is left. */
+/**
+ * SIGKILL may also have come from the guard itself: the grace was over, or it was the only one
+ * left.
+ */
 function afterStop(state: State, childExit: ChildExit): State {
   const isKilled = childExit.kind === 'signaled' && childExit.signal === 'SIGKILL';
   return { ...state, phase: 'sweeping', childExit, isKilled: state.isKilled || isKilled };
@@ -264,7 +270,7 @@ function neverStarted(state: State, childExit: NeverStarted): Step {
   return [next, [report({ kind: 'never-started', reason }), ...actions]];
 }
 
-/** It is never tried again: it may have run. */
+/** The command is never started again: the first start may have succeeded. */
 function unknownStart(state: State, childExit: ChildExit & { kind: 'unknown-start' }): Step {
   const cause: Cause = { kind: 'lost', reason: 'guard-lost' };
   return [
@@ -273,7 +279,7 @@ function unknownStart(state: State, childExit: ChildExit & { kind: 'unknown-star
   ];
 }
 
-/** To a command that is being stopped it is the second one: nothing more is waited for. */
+/** The command is being stopped already, so a second order kills it at once. */
 function isOrderToStop(signal: Signal): boolean {
   return meaningOf(signal).running === 'stop';
 }
