@@ -207,7 +207,7 @@ const waiting = {
     field: 'isReplaced',
     kind: 'boolean',
     default: 'false',
-    description: 'as supersede, and a holder with this setting is stopped first (exit 79)',
+    description: 'as --supersede, and a holder with this setting is stopped first (exit 79)',
     option: '--replace',
   },
   maxWaiters: {

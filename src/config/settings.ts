@@ -118,7 +118,7 @@ function timingsOf(
   return timings;
 }
 
-/** The nearer one of `wait` and `retryCount` wins. */
+/** The nearer one of `wait` and `retryCount` wins. In the same layer, `retryCount` wins. */
 function retriesOf(sources: Sources, values: Values): Retries | null {
   const { retryCount: count, retryDelayMs: delayMs, retryJitterMs: jitterMs } = values;
   const nearest = sources.layers.find(({ values }) => values.wait || values.retryCount);
