@@ -119,7 +119,7 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
   }
   if (given.has('--nonblock')) {
     // As in flock(1), --wait is overruled, but must be a duration.
-    refuseNoDuration('--wait', values.wait?.text ?? '0');
+    checkDuration('--wait', values.wait?.text ?? '0');
     set('wait', '0', '--nonblock');
   }
   if (given.has('--quiet') && given.has('--verbose')) {
@@ -136,14 +136,14 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
   };
 }
 
-function refuseNoDuration(option: string, text: string): void {
+function checkDuration(option: string, text: string): void {
   if (text !== 'forever' && text !== 'none') readOption(option, text, parseDuration);
 }
 
 /** `-w job -- true`: the word that is missing was taken for a duration. */
 function refuseNames(given: Readonly<GivenOptions>): void {
   for (const { long, argument } of optionTable)
-    if (argument === 'DUR') refuseNoDuration(long, textOf(given.get(long)) ?? '0');
+    if (argument === 'DUR') checkDuration(long, textOf(given.get(long)) ?? '0');
 }
 
 /** The value of an option that takes one. */

@@ -9,7 +9,7 @@ import { defaultRestartGraceMs } from '../redis/restart.ts';
 import { ConfigError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
 import { type ConfigWarning, errorWith, type Given, type Layer } from './layer.ts';
-import { logIn, readDefaultLogin } from './login/credentials.ts';
+import { readDefaultLogin, withLogin } from './login/credentials.ts';
 import type { ValuesOf } from './setting-table.ts';
 import type { Sources } from './sources.ts';
 
@@ -92,7 +92,7 @@ async function readMasters(sources: Sources): Promise<MasterAddress[]> {
   for (const given of layer.masters) {
     const address = parseMaster(given);
     isVisible ||= layer.name === 'flag' && address.password !== undefined;
-    const master = await logIn(address, given, login, sources.warn);
+    const master = await withLogin(address, given, login, sources.warn);
     const hasPassword = master.password !== undefined || master.passwordSource !== undefined;
     if (master.username !== undefined && !hasPassword)
       throw errorWith(given, `${master.name}: ${userAlone}`);

@@ -75,9 +75,9 @@ function kind<Value extends string | number | boolean>(
 
 function duration<Value extends number | null>(
   parse: (text: string) => Value,
-  advice: string,
+  example: string,
 ): Kind<Value, 'Ms'> {
-  const mistake = `not a duration (write ${advice}; a bare number is seconds)`;
+  const mistake = `not a duration (write ${example}; a bare number is seconds)`;
   return { parse, render: renderDuration, scalar: 'number', mistake, suffix: 'Ms' };
 }
 

@@ -36,7 +36,7 @@ import { Subscriptions } from './wait-queue.ts';
 /** The part of a Redlock that a lease needs once it is held. */
 export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'subscribe'>;
 
-/** Of a master to which a release was sent, and whose answer was not waited for. */
+/** The failure of a master that was sent a release and whose answer was not awaited. */
 const lagging: Failed = { kind: 'failed', cause: 'timeout', message: 'has not been answering' };
 
 export class Redlock {
@@ -47,8 +47,8 @@ export class Redlock {
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
   /**
-   * Of the claims that were attempted or released here. Only what is ours is repaired, and what has
-   * ended is never extended. Claims of other processes are absent.
+   * The state of each claim that was attempted or released here. Only what is ours is repaired, and
+   * what has ended is never extended. Claims of other processes are absent.
    */
   readonly #standing = new WeakMap<Claim, 'ours' | 'ended'>();
 
@@ -177,7 +177,7 @@ export class Redlock {
   }
 
   /** These failures, after those of all masters that fail at present. */
-  completed(failures: readonly MasterFailure[]): MasterFailure[] {
+  withKnownFailures(failures: readonly MasterFailure[]): MasterFailure[] {
     const known = this.#set.failures();
     const isKnown = ({ master }: MasterFailure) => known.some((one) => one.master === master);
     return [...known, ...failures.filter((one) => !isKnown(one))];
@@ -208,8 +208,8 @@ export class Redlock {
   }
 
   /**
-   * Raises the counters of a quorum to our number, by an extension. Otherwise why too few masters
-   * have; no failure: it was too late.
+   * Raises the counters of a quorum to our number, by an extension. Otherwise returns the failures
+   * that prevented it; an empty list means it came too late, or the lock was lost.
    */
   async #writeBack(lease: Lease, aborted: AbortSignal): Promise<Lease | readonly MasterFailure[]> {
     this.#report({ kind: 'fence-raised', fence: lease.fence ?? 0 });

@@ -80,9 +80,12 @@ export interface WaitRequest {
   readonly lineOf?: (claim: Claim, acquisition: NotAcquired) => string | null;
 }
 
-/** A waiter's sign of life, three times as often as the masters need it (silence.lua). */
+/** A waiter's sign of life, three times as often as the masters need it (queue.lua). */
 export const pollMs = { min: 900, max: 1_000 };
-/** After a split vote: longer than a round trip. Doubled each time for a waiter in the queue. */
+/**
+ * After a split vote: longer than a round trip in one data centre. Doubled each time for a waiter
+ * in the queue.
+ */
 const soonMs = { min: 5, max: 40 };
 const outageMs = { min: 50, max: 150 };
 /** How often a single attempt is repeated where the lock was free: one contender should win. */
@@ -103,7 +106,7 @@ export async function waitForLock(request: WaitRequest): Promise<Acquisition> {
   await Promise.race([redlock.settled(), ...longEnough]);
   if (acquisition.kind !== 'unreachable') return acquisition;
   // Masters that the verdict did not wait for have answered by now, such as that they refuse us.
-  const failures = redlock.completed(acquisition.failures);
+  const failures = redlock.withKnownFailures(acquisition.failures);
   const isRefused = isMisconfigured({ ...acquisition, failures }, redlock.masterCount);
   return isRefused ? { kind: 'misconfigured', failures } : { ...acquisition, failures };
 }
@@ -167,7 +170,7 @@ class Wait {
     }
   }
 
-  /** Of the same waiter, for the slot that may be free. */
+  /** A new claim of the same waiter, for the slot that may be free. */
   #nextClaim(): Claim {
     const { sharing, waiter } = this.#claim;
     return { ...this.#request.newClaim(this.#isWaiting), sharing, waiter };
@@ -245,7 +248,11 @@ class Wait {
       report({ kind: 'waiting', holder, holderCount, remainingMs, ...which, position, waitedMs });
       if (this.#isWaiting && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
-      report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
+      report({
+        kind: 'no-quorum',
+        failures: redlock.withKnownFailures(attempt.failures),
+        waitedMs,
+      });
     }
     if (retries) {
       const { delayMs, jitterMs } = retries;
@@ -294,7 +301,10 @@ class Wait {
     return { ...attempt, gaveUpAfterMs: retries ? null : gaveUpAfter(this.#request, waitedMs) };
   }
 
-  /** Leaves the queue for those behind us, if we are in it, and a line in the history. */
+  /**
+   * Leaves the queue if we are in it, so that those behind us move up, and adds a line to the
+   * history.
+   */
   #leave(acquisition: NotAcquired): NotAcquired {
     const isRefused = this.#isWaiting && acquisition.kind === 'busy';
     if (this.#subscriptions || isRefused)

@@ -26,7 +26,7 @@ type Warn = (warning: ConfigWarning) => void;
 /** The user, and a password, or where it comes from at each connection, or both. */
 type Login = Pick<MasterAddress, 'username' | 'password' | 'passwordSource'>;
 
-/** What masters have that have none of their own. */
+/** The login and TLS of masters that have none of their own. */
 export interface DefaultLogin {
   readonly login: Login;
   /** For masters with a `tls` of their own, which adds to it. */
@@ -63,7 +63,7 @@ export async function readDefaultLogin(
  * The address with the credentials of the master itself and then the defaults filled in.
  * @throws ConfigError
  */
-export async function logIn(
+export async function withLogin(
   address: MasterAddress,
   { subject, own }: MasterGiven,
   byDefault: DefaultLogin,

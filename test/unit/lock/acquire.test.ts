@@ -33,7 +33,7 @@ function setUp(given: Partial<LockRequest> = {}, attempts: Attempt[] = []) {
         }
       );
     },
-    completed: (failures: unknown) => failures,
+    withKnownFailures: (failures: unknown) => failures,
     release: async ({ value }: { value: string }) => log.push(`release ${value}`),
     settled: async () => {},
   };

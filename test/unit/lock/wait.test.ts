@@ -53,7 +53,7 @@ async function waited(
   const redlock = {
     masterCount: 3,
     attempt: async () => answers[Math.min(attemptCount++, answers.length - 1)],
-    completed: (known: unknown) => known,
+    withKnownFailures: (known: unknown) => known,
     release: async () => {},
     settled: async () => {},
     subscribe: async () => subscriptions,
