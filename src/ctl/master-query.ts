@@ -21,7 +21,7 @@ import type { CtlSettings } from './settings.ts';
 const batchSize = 100;
 /** Histories read in one request; the reply has room for some thousands of lines. */
 const historyBatchSize = 250;
-/** More lines than a master keeps of one lock (lines.lua). */
+/** More lines than a master keeps of one lock (history.lua). */
 export const allLines = 1_500;
 /** Names of histories read in one request. */
 export const pageSize = 1_000;

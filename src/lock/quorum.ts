@@ -22,7 +22,7 @@ export function quorumOf(masterCount: number): number {
 }
 
 /**
- * By which part of the time the rates of clocks may differ. One percent is a hundred times what an
+ * The fraction by which the rates of two clocks may differ. One percent is a hundred times what an
  * undisturbed quartz clock needs, and twenty times the fastest NTP slew.
  */
 export const defaultDriftFactor = 0.01;

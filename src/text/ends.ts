@@ -36,7 +36,7 @@ export type ChildExit =
   /** It was certainly not started: why the lock was lost before. */
   | { readonly kind: 'never-started'; readonly reason: RunLossReason };
 
-/** `by`: broke the lock. `isOutlived`: the command or its leftovers lived when validity ended. */
+/** `by`: who broke it. `isOutlived`: the command or its leftovers lived when validity ended. */
 export interface Lost {
   readonly kind: 'lost';
   readonly reason: RunLossReason;
@@ -251,7 +251,7 @@ export function refusalLine(
   return closingLine(refusal, { ...nothing, names, wording, file: '' });
 }
 
-/** The line of exit status 75, held by someone else. `why`: what holds it; null: no advice. */
+/** The line of exit status 75. `why`: what holds it. `advice`: null for none. */
 export function busyLine(which: string, why: string, advice: string | null): string {
   return `busy: ${which}: ${why}${advice === null ? '' : ` (${advice})`}`;
 }

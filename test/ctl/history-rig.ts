@@ -51,7 +51,7 @@ export async function took(
   const takenAtMs = Date.parse(at);
   for (const master of masters) {
     await master.command('lpush', `{${key}}:runs:history`, `${takenAtMs} ${line}`);
-    // By the second, and below it by the size (scripts/lines.lua).
+    // By the second, and below it by the size (scripts/history.lua).
     const score = Math.floor(takenAtMs / 1000) * 2 ** 21 + 1;
     await master.command('zadd', '{redlock:}:names:history', score, key);
   }

@@ -55,7 +55,7 @@ export type OnChange = (
   by: string | null,
 ) => void;
 
-/** A waiter without a sign of life for so long counts as dead: silence.lua. */
+/** A waiter without a sign of life for so long counts as dead: queue.lua. */
 export const silentMs = 3_000;
 const yearMs = 365 * 24 * 60 * 60 * 1000;
 

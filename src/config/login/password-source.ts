@@ -49,7 +49,7 @@ export class PasswordCommand implements PasswordSource {
   readonly #ttlMs: number | null;
   #running: Promise<string | Failed> | null = null;
   #last: string | Failed | null = null;
-  /** Of the time of day, which goes on while the machine sleeps. */
+  /** By the time of day, which goes on while the machine sleeps. */
   #ranAt = 0;
 
   /** `ttlMs`: how long an output counts; null: until a server refuses it. */

@@ -3,8 +3,8 @@
 // lost, without harm.
 //
 // The files are one library. Each function that is not local is a verb. Its script is its body, in
-// which each statement has the local functions in front of it that it needs first: a server
-// defines none that comes behind the return. The lines from `-- @forms` to `-- @end` do nothing for
+// which each statement has the local functions in front of it that it needs first, so a script that
+// returns early never defines the rest. The lines from `-- @forms` to `-- @end` do nothing for
 // a claim that is exclusive and not preemptible, and those from `-- @history` for a request that
 // leaves nothing in the history. Bundles contain the scripts instead of this module
 // (scripts/bundle.js).

@@ -124,7 +124,7 @@ export async function openClient(
   });
   const guard = new ReplyGuard(client, maxReplyBytes, isDuplicate ? maxLoginReplies : 0);
   const ask = <Reply>(send: () => Promise<Reply>) => {
-    // A command that ioredis refuses to write gets no reply, and one to it would be no one's.
+    // A command that ioredis refuses to write gets no reply, so none may be announced.
     if (client.status === 'ready' && client.stream.writable) guard.asked();
     return send();
   };
@@ -204,8 +204,8 @@ export async function inTime<Result>(
 }
 
 /**
- * Waits for these answers before the first long command: on one of a client that is not logged in,
- * a server closes the connection, perhaps before its refusal is read. Rejects with the first
+ * Waits for these answers before the first long command: a server that gets a long command before
+ * the login closes the connection, perhaps before its refusal is read. Rejects with the first
  * refusal.
  */
 async function allEntered(

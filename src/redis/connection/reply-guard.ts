@@ -204,7 +204,10 @@ export class ReplyGuard {
     if (this.#itemsLeft.length > deepest) this.problem ??= foreignProtocol;
   }
 
-  /** An item has ended, but for what is due, and with it each list whose last one it was. */
+  /**
+   * An item has ended, except for bytes still due, and with it every list of which it was the last
+   * item.
+   */
   #end(): void {
     for (let left = 0; left === 0 && this.#itemsLeft.length > 0; ) {
       left = (this.#itemsLeft.pop() ?? 0) - 1;

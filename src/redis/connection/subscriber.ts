@@ -35,7 +35,7 @@ export class Subscriber {
       for (const channel of channels) {
         if (this.#listeners.get(channel) === onMessage) this.#listeners.delete(channel);
       }
-      // No channel is unsubscribed before: a waiter that has left the queue is not woken.
+      // Channels are not unsubscribed one by one: nobody wakes a waiter that has left the queue.
       if (this.#listeners.size === 0) this.close();
     };
     const problem = await this.#confirmed(channels);
