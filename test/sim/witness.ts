@@ -133,7 +133,7 @@ export class Witness {
   /** Nothing but the contenders themselves gets in the way; in a deadly world some of them die. */
   readonly isCalm: boolean;
   readonly isDeadly: boolean;
-  /** The same, and nothing but people gets in the way. */
+  /** Nothing but operators gets in the way: no program of the older protocol moves a time. */
   readonly isUndisturbed: boolean;
   /** What a run asks of its masters it is told before its first extension. */
   readonly isAllTold: boolean;
@@ -165,7 +165,8 @@ export class Witness {
     this.#hasRosters = options.rosterChange !== 'none';
     this.freezes = new Freezes(world);
     this.stops = new Stops(servers);
-    this.isUndisturbed = isCalm(options) && options.killChance === 0;
+    const { killChance, foreignCount } = options;
+    this.isUndisturbed = isCalm(options) && killChance === 0 && foreignCount === 0;
     this.isAllTold = isCalm({ ...options, rosterChange: 'none' });
     this.isCalm = isCalm(options) && options.freezerCount + options.stopperCount === 0;
     this.isDeadly = options.killChance > 0;
