@@ -968,6 +968,14 @@ static void open_proc(void) {
 }
 #endif
 
+/* Makes every orphan of the tree a child of this process, and lets it reap them. */
+static void adopt_orphans(void) {
+  signal(SIGCHLD, SIG_DFL); /* The caller may have ignored it. */
+#ifdef __linux__
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) die("prctl");
+#endif
+}
+
 /* What each of the two guards does for itself after the fork. */
 static void settle(void) {
   const int sockets[] = {control, reports, other_guard};
@@ -975,14 +983,13 @@ static void settle(void) {
     fcntl(sockets[i], F_SETFL, O_NONBLOCK);
     fcntl(sockets[i], F_SETFD, FD_CLOEXEC);
   }
-  signal(SIGCHLD, SIG_DFL); /* The caller may have ignored it; then nothing could be reaped. */
+  adopt_orphans();
 #ifdef __linux__
   sigset_t of_child;
   sigemptyset(&of_child);
   sigaddset(&of_child, SIGCHLD);
   child_watch = signalfd(-1, &of_child, SFD_CLOEXEC | SFD_NONBLOCK);
   if (child_watch < 0) die("signalfd");
-  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) die("prctl");
   for (int i = 0; i < CLOCKS; i++) {
     timers[i] = timerfd_create(clock_ids[i], TFD_CLOEXEC | TFD_NONBLOCK);
     if (timers[i] < 0) die("timerfd_create");
@@ -1130,6 +1137,7 @@ int main(int argc, char **argv, char **env) {
   sigfillset(&blocked);
   sigprocmask(SIG_SETMASK, &blocked, &mask);
   if (!is_foreground) setsid();
+  adopt_orphans(); /* The inner guard may have started the command and died before this one runs. */
   is_outer = true;
   inner = is_isolated ? fork_isolated() : fork();
   if (inner < 0 && is_isolated) die("clone");

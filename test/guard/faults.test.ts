@@ -3,14 +3,21 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasPerl } from '../servers/perl.ts';
 import { procText } from '../servers/proc.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { guardFile } from './build.ts';
+import { compile, guardFile, guardSource } from './build.ts';
 import { closeAll, RealGuard } from './real-guard.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -183,6 +190,27 @@ describe.skipIf(!canTrace)('a guard that the command has traced', () => {
     tracer.kill('SIGKILL');
     await guard.gone();
     expect(guard.reports.at(-1)).toBe('ended');
+  });
+});
+
+describe('a late outer guard', () => {
+  it('ends what an inner guard has left that died before it ran', async () => {
+    const folder = mkdtempSync(join(scratchFolder(), 'late-'));
+    const [source, file] = [join(folder, 'guard.c'), join(folder, 'redlock-guard')];
+    const [start, late] = [
+      '  settle();\n  if (is_outer)',
+      '  if (is_outer) poll(NULL, 0, 1000);\n',
+    ];
+    const text = readFileSync(guardSource, 'utf8');
+    expect(text).toContain(start);
+    writeFileSync(source, text.replace(start, late + start));
+    expect(compile(source, file, [])).toBeNull();
+    const guard = new RealGuard(['sh', '-c', 'echo ready; sleep 60'], { file });
+    await guard.ready();
+    process.kill(guard.innerPid, 'SIGKILL');
+    await guard.awaits('ended');
+    expect(guard.survivors).toEqual([]);
+    await guard.gone();
   });
 });
 
