@@ -26,9 +26,8 @@ const managers = {
  * @param {object} missing
  * @param {string} missing.name
  * @param {() => Promise<boolean>} missing.isFound
- * @param {Readonly<Record<string, readonly string[]>>} missing.packages by package manager: those
- *   of which one is enough, in the order in which they are tried; names with a space between them
- *   belong together
+ * @param {Readonly<Record<string, readonly string[]>>} missing.packages by package manager: the
+ *   alternatives, in the order in which they are tried; names in one text belong together
  * @param {(packages: readonly string[]) => Promise<void>} missing.unpack gets Debian's packages
  *   without root
  * @param {string} missing.advice for a machine with no package manager that has it

@@ -166,7 +166,7 @@ function noQuorumCode(query: MasterQuery): number {
 function onlyRedlock({ args, settings }: Call): void {
   if (settings.protocol === 'redlock') return;
   throw new UsageError(
-    `${args.verb}: protocol ${settings.protocol}: other programs on it would run all the same ` +
+    `${args.verb}: protocol ${settings.protocol}: other programs on it would still run ` +
       '(stop them, or use redlockctl hold)',
   );
 }

@@ -57,7 +57,7 @@ async function stop(call: Call): Promise<number> {
       throw new UsageError(
         `local: stop: ${count} (say --yes to end them too; redlockctl --local list shows them)`,
       );
-    if (!(await confirm(`${count}. Stop the masters all the same?`))) return exitCode.busy;
+    if (!(await confirm(`${count}. Stop the masters anyway?`))) return exitCode.busy;
   }
   for (const server of servers) {
     const connection = await server.connected();

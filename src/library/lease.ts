@@ -38,7 +38,7 @@ export interface Lease extends AsyncDisposable {
    * Releases the lock on every master that was ever asked. Resolves with true as soon as a quorum
    * has released it, while the requests to the others are still under way. With false when too few
    * masters answered, and then the lock expires within a ttl; and when it was not ours any more: it
-   * had run out, or so many masters showed no value of ours that another client may have held it.
+   * had run out, or too few masters showed our value, so another client may have held it.
    * Never rejects, however often it is called.
    */
   release(): Promise<boolean>;

@@ -56,7 +56,7 @@ export class Redlock implements AsyncDisposable {
   /** The calls that wait for a lock. */
   readonly #waits = new Map<AbortController, Promise<unknown>>();
   readonly #leases = new Set<HeldLease>();
-  #longestTtlMs = 0;
+  #maxTtlMs = 0;
   /** The servers behind the masters have been given time to identify themselves. */
   #areServersKnown = false;
   #closing: Promise<void> | null = null;
@@ -70,7 +70,7 @@ export class Redlock implements AsyncDisposable {
     this.#options = withDefaults(options);
     const { prefix, differingMasters, restartGraceMs, newToken } = this.#options;
     const origins = originsOf(masters);
-    const restartGrace = () => restartGraceMs ?? defaultRestartGraceMs(origins, this.#longestTtlMs);
+    const restartGrace = () => restartGraceMs ?? defaultRestartGraceMs(origins, this.#maxTtlMs);
     const settings = {
       prefix,
       historyBytes: defaultHistoryBytes,
@@ -180,7 +180,7 @@ export class Redlock implements AsyncDisposable {
     const options = { ...this.#options, ...withoutGaps(given) };
     const { waitMs, giveUpAfterMs, retries, fence, label, keepAlive } = options;
     const timings = timingsOf(ttlMs, options, keepAlive);
-    this.#longestTtlMs = Math.max(this.#longestTtlMs, ttlMs);
+    this.#maxTtlMs = Math.max(this.#maxTtlMs, ttlMs);
     const clock = this.#clock;
     const tell = (event: LockEvent) => this.#tell(event, form.resources);
     const report = (event: LockEvent) => {

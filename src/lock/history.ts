@@ -47,7 +47,7 @@ export interface RunEntry {
   readonly blocker: Holder | null;
 }
 
-/** What an entry leaves out of a run of which it is not known, or did not happen. */
+/** The facts of a run that an entry leaves out: they are unknown, or did not happen. */
 export const noFacts = {
   note: null,
   url: null,

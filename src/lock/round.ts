@@ -115,7 +115,8 @@ interface Lead {
 }
 
 /**
- * The masters, with the knowledge of which owe answers, which fail, and how their clocks run.
+ * The masters, and what is known of each: whether it owes an answer or fails, and how its clock
+ * runs.
  * Reports a master once when it begins to fail, and once when it recovers.
  */
 export class MasterSet<Peer extends Named> {

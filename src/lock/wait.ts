@@ -326,7 +326,7 @@ export function gaveUpAfter(
   return isOver || waitedMs < giveUpAfterMs ? null : giveUpAfterMs;
 }
 
-/** Whether the list is wrong, or so many masters refuse access that no quorum can ever answer. */
+/** Whether the list is wrong, or too many masters refuse access for a quorum ever to answer. */
 function isMisconfigured(attempt: Failure, masterCount: number): boolean {
   if (attempt.kind === 'misconfigured') return true;
   const deniedCount = failuresOf(attempt).filter(({ failed }) => failed.cause === 'denied').length;

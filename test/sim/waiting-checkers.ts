@@ -33,7 +33,7 @@ const jointCommands = 6;
  * A sign of life once a second, and an extension three times a ttl, by a clock that may be fast,
  * with retries.
  */
-const leastPollMs = pollMs.min - 50;
+const minPollMs = pollMs.min - 50;
 
 export const waitingCheckers = {
   /**
@@ -109,7 +109,7 @@ export const waitingCheckers = {
     const base = baseCommands + evens + slots + (isPlain ? 0 : jointCommands);
     // A preemptible holder is woken by every waiter that wants the lock.
     const callers = wish.preemptible === 'replace' ? 4 : 1;
-    const allowed = base + (callers * livedMs) / leastPollMs + (4 * livedMs) / witness.ttlMs;
+    const allowed = base + (callers * livedMs) / minPollMs + (4 * livedMs) / witness.ttlMs;
     const most = Math.max(...endpoints.map(({ scriptCount }) => scriptCount));
     return most > allowed
       ? `${name} sent a master ${most} scripts in ${Math.round(livedMs)} ms, ` +

@@ -12,7 +12,7 @@ import { mistakes } from './scenes.ts';
 import { now } from './witness.ts';
 
 /** A cell ends with a pause of some seconds, so it should not be short; but a fault shows soon. */
-const longestCellMs = { usual: 40_000, broken: 12_000 };
+const maxCellMs = { usual: 40_000, broken: 12_000 };
 
 const wanted = parseArguments(process.argv.slice(2));
 if ('text' in wanted) {
@@ -47,7 +47,7 @@ async function torture(wanted: Wanted): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   const lane = async () => {
     while (now() < endAt && next < seed + cells) {
-      const maxMs = longestCellMs[broken === undefined ? 'usual' : 'broken'];
+      const maxMs = maxCellMs[broken === undefined ? 'usual' : 'broken'];
       const lastsMs = Math.min(maxMs, (endAt - now()) * 1000);
       const wish = { seed: next, lastsMs, means, product, break: broken, scene, keep };
       next += 1;

@@ -188,7 +188,7 @@ function problemLines(
   return [...fittedLines(lines, columns), ...(fix === null ? [] : toned(`  fix: ${fix}`, 'plain'))];
 }
 
-/** Of findings of which the worst comes first. */
+/** The findings are sorted, the worst first. */
 function worstOf(findings: readonly Finding[]): Grade {
   return findings[0]?.grade ?? 'ok';
 }

@@ -19,7 +19,7 @@ const bytesPerItem = 32;
 /** The most items of a reply of any length. */
 const maxItems = 1_000_000;
 /** Of the line of a number or a length. */
-const longestNumber = 24;
+const maxNumberLength = 24;
 const carriageReturn = 0x0d;
 /** The first byte of the alert with which a TLS port answers plain text. */
 const tlsAlert = 0x15;
@@ -146,10 +146,10 @@ export class ReplyGuard {
       return at;
     }
     // ioredis 6 takes the minus of "*-1" for the whole line: it is given whole lines only.
-    const line = chunk.toString('latin1', at, at + longestNumber);
+    const line = chunk.toString('latin1', at, at + maxNumberLength);
     const end = line.indexOf('\r\n');
     if (end >= 0) this.#begin(line.slice(0, end));
-    else if (line.length === longestNumber || /\r./s.test(line)) this.problem = foreignProtocol;
+    else if (line.length === maxNumberLength || /\r./s.test(line)) this.problem = foreignProtocol;
     return end < 0 ? at : at + end + 2;
   }
 
