@@ -75,7 +75,7 @@ async function startAll(program: ServerProgram, sockets: readonly string[]): Pro
 
 /**
  * Starts a server on this socket and resolves when it listens; a stale socket is replaced. Throws
- * LocalError, with its last message, when it ends or does not listen within 5 s.
+ * LocalError when it ends, with its last message, or does not listen within 5 s.
  */
 export async function startServer(
   { path, argv0, environment: env }: ServerProgram,
@@ -93,7 +93,7 @@ export async function startServer(
     'maxmemory-policy': 'noeviction',
   };
   const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const log = openSync(`${stem}.log`, 'a', 0o600);
+  const log = onDisk(dirname(socketPath), () => openSync(`${stem}.log`, 'a', 0o600));
   const oldLogBytes = fstatSync(log).size;
   const server = spawn(path, words, {
     argv0,
@@ -122,6 +122,7 @@ export async function startServer(
     }
     await sleep(5);
   }
+  server.removeAllListeners('exit'); // It may end while we run, and without its log.
   server.unref();
 }
 

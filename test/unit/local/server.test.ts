@@ -30,6 +30,20 @@ test('it ends: the last line that it wrote, not that of an earlier server', asyn
   });
 });
 
+test('it ends later, when its log is gone: nothing is read', async () => {
+  const socket = join(root, 'm2.sock');
+  const listens = `require("net").createServer().listen(${JSON.stringify(socket)})`;
+  const { path, argv0, environment } = programOf(`echo $$; exec "$NODE" -e '${listens}'`);
+  const env = { ...environment, NODE: process.execPath };
+  await startServer({ path, argv0, environment: env }, socket);
+  const log = join(root, 'm2.log');
+  const pid = Number(readFileSync(log, 'utf8'));
+  rmSync(log);
+  process.kill(pid, 'SIGKILL');
+  await vi.waitUntil(() => !isAlive(pid));
+  await new Promise((resolve) => setImmediate(resolve));
+});
+
 test('it does not listen within five seconds: it is killed', async () => {
   writeFileSync(log, '');
   const now = performance.now.bind(performance);
