@@ -234,7 +234,7 @@ class Wait {
       return null;
     this.#queuedCount = attempt.position;
     if (attempt.position < (maxWaiters ?? Number.POSITIVE_INFINITY)) return null;
-    return { ...attempt, queuedCount: attempt.position };
+    return { ...busyOf(attempt), queuedCount: attempt.position };
   }
 
   /** Reports the refusal, enters the queue if that is to be done, and pauses. */
@@ -243,9 +243,8 @@ class Wait {
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotTryCount = 0;
     if (attempt.kind === 'busy') {
-      const { holder, holderCount, freeInMs: remainingMs, position, blockedName } = attempt;
-      const which = blockedName === undefined ? {} : { blockedName };
-      report({ kind: 'waiting', holder, holderCount, remainingMs, ...which, position, waitedMs });
+      const { kind: _, freeInMs: remainingMs, ...holder } = busyOf(attempt);
+      report({ kind: 'waiting', ...holder, remainingMs, position: attempt.position, waitedMs });
       if (this.#isWaiting && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({
@@ -296,6 +295,7 @@ class Wait {
       return { kind: 'misconfigured', failures: failuresOf(attempt) };
     if (attempt.kind === 'busy' && attempt.supersededBy !== null)
       return { kind: 'superseded', by: attempt.supersededBy };
+    if (attempt.kind === 'busy') return busyOf(attempt);
     if (attempt.kind !== 'unreachable') return attempt;
     const waitedMs = clock.now() - this.#beganAt;
     return { ...attempt, gaveUpAfterMs: retries ? null : gaveUpAfter(this.#request, waitedMs) };
@@ -324,6 +324,12 @@ export function gaveUpAfter(
 ): number | null {
   const isOver = waitMs !== null && waitedMs >= waitMs;
   return isOver || waitedMs < giveUpAfterMs ? null : giveUpAfterMs;
+}
+
+/** What is reported of a refusal: the votes have told more, which is for the wait only. */
+function busyOf({ holder, holderCount, freeInMs, blockedName }: Contention) {
+  const which = blockedName === undefined ? {} : { blockedName };
+  return { kind: 'busy', holder, holderCount, freeInMs, ...which } as const;
 }
 
 /** Whether the list is wrong, or too many masters refuse access for a quorum ever to answer. */

@@ -78,10 +78,11 @@ async function waited(
     isOver = true;
   });
   while (!isOver) await clock.moveTo(clock.now() + 10);
-  return { kind: (await over).kind, attemptCount, waitedMs: clock.now() };
+  const result = await over;
+  return { kind: result.kind, result, attemptCount, waitedMs: clock.now() };
 }
 
-test.each([0, 10_000])('giveUpAfter %s: a busy lock is waited for all the same', async (ms) => {
+test.each([0, 10_000])('giveUpAfter %s: a busy lock is still waited for', async (ms) => {
   const limits = { waitMs: null, giveUpAfterMs: ms };
   expect(await waited([busyBy('T'), busyBy('T'), free], limits)).toMatchObject({
     kind: 'acquired',
@@ -89,10 +90,16 @@ test.each([0, 10_000])('giveUpAfter %s: a busy lock is waited for all the same',
   });
 });
 
+test('a refusal is reported without what only a wait needs of the votes', async () => {
+  const { result } = await waited([busyBy('T')], { waitMs: 0 });
+  const holder = `T ${record}`;
+  expect(result).toEqual({ kind: 'busy', holder, holderCount: 1, freeInMs: 1_000 });
+});
+
 test.each([
   [0, 1],
   [1_000, 11],
-])('giveUpAfter %s: no quorum is waited for so long', async (giveUpAfterMs, attemptCount) => {
+])('giveUpAfter %s: no quorum is waited for that long', async (giveUpAfterMs, attemptCount) => {
   const limits = { waitMs: null, giveUpAfterMs };
   expect(await waited([noQuorum], limits)).toMatchObject({ kind: 'unreachable', attemptCount });
 });
