@@ -205,7 +205,7 @@ function parse(program: Command, args: readonly string[]): Rest {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     const [, option = 'option', argument = ''] =
-      /'[^']*?(--[a-z-]+) <(\w+)>'/.exec(error.message) ?? [];
+      /'[^']*?(--[a-z-]+) <([^>]+)>'/.exec(error.message) ?? [];
     throw new UsageError(`${option}: no value (write ${option} ${argument})`);
   }
 }

@@ -12,6 +12,7 @@ import {
   openSync,
   readSync,
   type Stats,
+  statSync,
 } from 'node:fs';
 import { callerId, userOf } from '../system/caller.ts';
 import { otherWritersOf } from '../system/ownership.ts';
@@ -70,13 +71,14 @@ export function readTrusted(path: string): ReadFile | null {
       const what = entry.isSymbolicLink() ? 'is a link that belongs' : 'belongs';
       refuse(`${what} to ${userOf(entry.uid)}, not to you or root`);
     }
-    // It may be a pipe, or be replaced by one now; open(2) must not block on it.
+    refuse(reasonToRefuse(statSync(path)));
+    // It may be replaced by a pipe now; open(2) must not block on it.
     const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
     return readDescriptor(openSync(path, flags), (found) => refuse(reasonToRefuse(found)));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (isMissing(error) || (code === 'EACCES' && syscall === 'lstat')) return null;
+    if (isMissing(error) || (code === 'EACCES' && syscall !== 'open')) return null;
     const why = fileError(error, 'read');
     throw new ConfigError(`config: ${path}: ${why} (name a readable YAML file by --config)`);
   }

@@ -190,6 +190,7 @@ describe('refuses', () => {
     [['-q', '-v', 'job', 'ls'], '--quiet: with --verbose: contradict each other'],
     [['--ttl'], '--ttl: no value (write --ttl DUR)'],
     [['job', '-w'], '--wait: no value (write --wait DUR)'],
+    [['job', '--hold-on'], '--hold-on: no value (write --hold-on success|always)'],
     [['job', '-w', '--', 'ls'], '--wait: no value (write --wait DUR)'],
     [['--local=yes', 'job', 'ls'], '--local: takes no value'],
     [['--tll', '5s', 'job', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],

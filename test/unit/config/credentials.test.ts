@@ -239,6 +239,8 @@ const refusedCertificates: [string, Scene, string][] = [
   ...(
     [
       ['ca', 'garbage', 'tls.keyFile: "garbage": holds no private key'],
+      ['empty', 'key', 'tls.certFile: "empty": holds no certificate'],
+      ['ca', 'empty', 'tls.keyFile: "empty": holds no private key'],
       ['other', 'key', 'tls.certFile: "other": holds no certificate'],
       ['cert', 'other', 'tls.keyFile: "other": does not belong to certFile'],
     ] as const

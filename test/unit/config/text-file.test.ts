@@ -14,6 +14,10 @@ const stranger = 65_534;
 const local = ['--local'];
 const found = 'work/.redlockrc';
 const fifo = (path: string) => void execFileSync('mkfifo', [path]);
+const unixSocket = (path: string) => {
+  const listen = 'require("node:net").createServer().listen(process.argv[1], process.exit)';
+  execFileSync(process.execPath, ['-e', listen, path]);
+};
 
 /** The settings or the error of a run in `work/deep`, or in the given folder. */
 async function refusalIn(root: string, cwd = 'work/deep', environment = {}): Promise<string> {
@@ -67,6 +71,14 @@ describe('a found file is refused, with its owner and the way out', () => {
       (path) => {
         unlinkSync(path);
         fifo(path);
+      },
+    ],
+    [
+      'that is a socket',
+      'is a device or a socket of ',
+      (path) => {
+        unlinkSync(path);
+        unixSocket(path);
       },
     ],
     [
