@@ -33,17 +33,18 @@ export async function readTop(query: MasterQuery, pattern: string): Promise<Read
     const page = await server.page('locks', '0', pattern);
     return isFailed(page) ? page : performance.now() - sentAt;
   });
-  const masters = trips.map((trip, at) => ({
-    name: query.servers[at]?.name ?? '',
-    answer: isFailed(trip) ? failureLine(trip) : `${trip.toFixed(1)} ms`,
-    isFailed: isFailed(trip),
-  }));
   const rank = ({ state }: LockState) => (state === 'held' ? 1 : 0);
   const locks = (await query.look(await query.names(pattern)))
     .filter(({ state, queue }) => state !== 'free' || queue.length > 0)
     .sort(
       (a, b) => b.queue.length - a.queue.length || rank(a) - rank(b) || (a.name < b.name ? -1 : 1),
     );
+  // After all has been read: a master may fail, or be cut off, at any page.
+  const masters = query.failures().map((failure, at) => ({
+    name: query.servers[at]?.name ?? '',
+    answer: failure ? failureLine(failure) : `${Number(trips[at]).toFixed(1)} ms`,
+    isFailed: failure !== null,
+  }));
   return { masters, locks };
 }
 

@@ -75,8 +75,3 @@ export function momentOf(ms: number): string {
 export function iso(ms: number): string {
   return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
 }
-
-/** The instant on which most clocks agree; of an even number the lower of the two; 0 for none. */
-export function median(instants: readonly number[]): number {
-  return [...instants].sort((a, b) => a - b)[Math.floor((instants.length - 1) / 2)] ?? 0;
-}

@@ -3,6 +3,7 @@
 
 import { kinds, readOption } from '../../config/values.ts';
 import { isSuccess, parseRun } from '../../lock/history.ts';
+import { median } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
@@ -83,10 +84,9 @@ export function lastSuccessOf(histories: readonly SeenHistory[]): LastSuccess {
     };
   });
   const ages = each.flatMap(({ agoMs }) => agoMs ?? []);
-  const counts = each.map(({ skipCount }) => skipCount).sort((a, b) => a - b);
   return {
     succeededAgoMs: ages.length === 0 ? null : Math.min(...ages),
-    skipCount: counts[Math.floor((counts.length - 1) / 2)] ?? 0,
+    skipCount: median(each.map(({ skipCount }) => skipCount)),
     isKnown: each.some(({ isKnown }) => isKnown),
   };
 }

@@ -167,7 +167,7 @@ function renderTimeline(rows: readonly Row[], hasNames: boolean, nowMs: number):
   const named = [...lanes].sort(([one], [other]) => (one < other ? -1 : 1));
   const operators = bars.filter(({ kind }) => kind === 'act');
   const all = operators.length === 0 ? named : [['operators', operators] as const, ...named];
-  const sections = all.map(([lane, ofLane]) => renderLane(lane, ofLane, place));
+  const sections = all.map(([lane, ofLane]) => renderLane(lane, ofLane, spanMs / 80, place));
   return `<div class="timeline"><div class="axis">${ticks.join('')}</div>
 ${sections.join('\n')}
 </div>`;
@@ -192,17 +192,21 @@ function ticksIn(fromMs: number, toMs: number): number[] {
   return Array.from({ length: count }, (_, at) => firstMs + at * stepMs);
 }
 
-/** In as many lines as it takes for bars not to overlap: each is in the first that is free. */
+/**
+ * In as many lines as it takes for bars not to overlap: each is in the first that is free. A short
+ * one takes `minMs`, the width of a sign on a wide screen.
+ */
 function renderLane(
   lane: string,
   bars: readonly Bar[],
+  minMs: number,
   place: (fromMs: number, untilMs: number) => string,
 ): string {
   const ends: number[] = [];
   const links = bars.map((bar) => {
     const free = ends.findIndex((endMs) => endMs <= bar.atMs);
     const line = free < 0 ? ends.length : free;
-    ends[line] = bar.endMs;
+    ends[line] = Math.max(bar.endMs, bar.atMs + minMs);
     return renderBar(bar, `top:${line * lineHeight}px;${place(bar.atMs, bar.endMs)}`);
   });
   const name = escaped(lane);

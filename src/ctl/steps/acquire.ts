@@ -25,7 +25,7 @@ import { openServers } from '../master-query.ts';
 export async function acquire(call: Call): Promise<number> {
   const { settings, print, interrupted } = call;
   refuseTimings(settings, false, settings.timingPlaces);
-  const { request, close } = await openRequest(call, 'redlockctl', interrupted());
+  const { request, close } = await openRequest(call, 'redlockctl', interrupted(), call.tell, null);
   const acquisition = await acquireLock(request);
   await close();
   if (acquisition.kind !== 'acquired') return refuse(call, acquisition);
@@ -42,8 +42,8 @@ export async function openRequest(
   call: Call,
   label: string,
   aborted: AbortSignal,
-  tell = call.tell,
-  forPid?: number,
+  tell: Call['tell'],
+  forPid: number | null,
 ) {
   const { settings, clock } = call;
   const { ttlMs, waitMs, giveUpAfterMs, isFenced, isShared } = settings;
@@ -73,7 +73,7 @@ export async function openRequest(
     random: Math.random,
     report,
     newClaim: () => {
-      const record = { ...holderOf(call, label), ...(forPid === undefined ? {} : { forPid }) };
+      const record = { ...holderOf(call, label), ...(forPid === null ? {} : { forPid }) };
       return newClaim(wish, newToken(), record);
     },
     waiterId: waiterIdOf(wish, newToken(), whoOf(waiter)),

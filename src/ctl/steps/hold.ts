@@ -29,7 +29,13 @@ export async function hold(call: Call): Promise<number> {
   const tellReader = (line: string) => {
     if (isRead) tell(line);
   };
-  const { request, masters, close } = await openRequest(call, label, ended, tellReader, owner?.pid);
+  const { request, masters, close } = await openRequest(
+    call,
+    label,
+    ended,
+    tellReader,
+    owner?.pid ?? null,
+  );
   const isWanted = () => owner === null || isThere(owner);
   const kept = await holdLock({
     ...request,

@@ -155,6 +155,21 @@ it('bars that overlap have a line of a lane each', () => {
   ]);
 });
 
+it('short runs one after the other do not cover each other', () => {
+  const at = (minutes: number) => new Date(Date.UTC(2026, 10, 21, 0, minutes)).toISOString();
+  const runs = [0, 1, 20].map((minutes) => ({
+    ...run,
+    beganAt: at(minutes),
+    endedAt: at(minutes),
+  }));
+  const tops = [
+    ...shownOf([...runs, { ...run, beganAt: at(0), endedAt: at(1_000) }], 0).matchAll(
+      /style="top:(\d+)px/g,
+    ),
+  ];
+  expect(tops.map(([, top]) => Number(top)).toSorted((a, b) => a - b)).toEqual([0, 0, 22, 44]);
+});
+
 it('a run that has not ended ends now', () => {
   const page = shownOf([{ ...run, endedAt: null }], Date.parse(run.beganAt) + 60_000);
   expect(page).toContain('left:0.00%;width:100.00%');

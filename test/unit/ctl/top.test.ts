@@ -101,7 +101,14 @@ it.each([
 it('most waiters first, then locks not simply held, then by name', async () => {
   const orphan = lock('orphan', ['x', null, null]);
   const locks = [held('c'), held('b'), orphan, held('z', 2), held('y', 5)];
-  const query = { reset() {}, ask: async () => [], names: async () => [], look: async () => locks };
+  const query = {
+    servers: [],
+    reset() {},
+    ask: async () => [],
+    names: async () => [],
+    look: async () => locks,
+    failures: () => [],
+  };
   const read = await readTop(query as unknown as Parameters<typeof readTop>[0], '*');
   expect(read.locks.map(({ name }) => name)).toEqual(['y', 'z', 'orphan', 'b', 'c']);
 });
