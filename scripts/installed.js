@@ -66,8 +66,10 @@ async function waitForTurn() {
     } catch {
       try {
         process.kill(Number(readFileSync(marker, 'utf8')), 0); // 0, ourselves: it is being written.
-      } catch {
-        rmSync(marker, { force: true });
+      } catch (error) {
+        // EPERM: another user's process, which is alive.
+        const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+        if (code !== 'EPERM') rmSync(marker, { force: true });
       }
     }
     await sleep(100);

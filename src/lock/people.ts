@@ -173,5 +173,5 @@ export function parseFreeze(value: string): Freeze | null {
   const { frozen } = JSON.parse(value.slice(value.indexOf(' ') + 1));
   if (typeof frozen !== 'string') return null;
   const { user, host, pid, since } = record;
-  return { token, user: cut(user), host: cut(host), pid, since: cut(since), note: cutNote(frozen) };
+  return { token, user, host, pid, since, note: cutNote(frozen) };
 }

@@ -116,8 +116,7 @@ interface Lead {
 
 /**
  * The masters, and what is known of each: whether it owes an answer or fails, and how its clock
- * runs.
- * Reports a master once when it begins to fail, and once when it recovers.
+ * runs. Reports a master once when it begins to fail, and once when it recovers.
  */
 export class MasterSet<Peer extends Named> {
   readonly masters: readonly Peer[];

@@ -31,9 +31,6 @@ export interface ServerSettings {
  */
 export type ServerUse = 'lock' | 'look';
 
-/** How long the last answers are waited for. */
-export const lastAnswersMs = 250;
-
 const always = new AbortController().signal;
 
 export abstract class ConnectedServer<From extends Origin> {
@@ -117,7 +114,7 @@ export abstract class ConnectedServer<From extends Origin> {
   }
 
   /** Resolves when the connections have ended, at this instant at the latest. It dials no more. */
-  async close(endsAt = this.clock.now() + lastAnswersMs): Promise<void> {
+  async close(endsAt: number): Promise<void> {
     this.#isClosed = true;
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
     const connections = [this.#connection, ...this.unreleased.owing()];

@@ -34,7 +34,8 @@ export type Helper = keyof typeof typeOfHelper;
 export const protocols = ['redlock', 'setnx', 'setnx-ms'] as const;
 export type Protocol = (typeof protocols)[number];
 
-const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|mark|freeze|(\w+:)?history)$/;
+/** Those of the table, and histories of any kind: other versions may have more. */
+const helperEnding = new RegExp(`\\}:(${Object.keys(typeOfHelper).join('|')}|(\\w+:)?history)$`);
 
 /** The key beside this one, or beside a prefix. */
 export function beside(key: string, helper: Helper): string {

@@ -16,12 +16,7 @@ import {
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import { Calls, callOf, type Removal, withoutWaiter } from './calls/script-calls.ts';
-import {
-  ConnectedServer,
-  lastAnswersMs,
-  type ServerSettings,
-  type ServerUse,
-} from './connected-server.ts';
+import { ConnectedServer, type ServerSettings, type ServerUse } from './connected-server.ts';
 import type { Origin } from './connection/client.ts';
 import type { Connection, ExactRequest } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
@@ -62,6 +57,9 @@ const freezing = as(
   ([code, standing]): FreezeReply =>
     code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
 );
+
+/** How long the last answers are waited for. */
+const lastAnswersMs = 250;
 
 /** The masters of one program: none of them may be another one's server. */
 export function serversAt<From extends Origin>(
@@ -218,7 +216,8 @@ export class Server<From extends Origin = Origin> extends ConnectedServer<From> 
   }
 
   /** Waits for the releases first: one whose connection was dead is sent again on another. */
-  override async close(endsAt = this.clock.now() + lastAnswersMs): Promise<void> {
+  override async close(): Promise<void> {
+    const endsAt = this.clock.now() + lastAnswersMs;
     this.#subscriber.close();
     const released = new AbortController();
     const onReleased = () => released.abort('released');

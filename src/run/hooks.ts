@@ -21,7 +21,7 @@ const maxMs = 10_000;
  * Nothing waits for --notify: redlock-run may end before it. So this shell, which leads its process
  * group, ends it with all that it has started.
  */
-const bounded = `(sleep 10; kill -KILL -$$) </dev/null >/dev/null 2>&1 &
+const bounded = `(sleep ${maxMs / 1_000}; kill -KILL -$$) </dev/null >/dev/null 2>&1 &
 /bin/sh -c "$1"
 kill -KILL -$$`;
 

@@ -38,8 +38,11 @@ export async function openMaster(
   return failed('connection', why, 'wait until it is over');
 }
 
-/** Longer than a sentinel may take to connect, to log us in and to answer, twice. */
-const maxMs = 15_000;
+/**
+ * A backstop: longer than a sentinel may take to connect, to log us in and to answer, twice, with a
+ * passwordCommand that runs for ten seconds.
+ */
+const maxMs = 30_000;
 
 /** The place that a majority of the sentinels names. */
 async function findPrimary(
